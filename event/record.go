@@ -1,0 +1,153 @@
+package event
+
+import (
+	"fmt"
+	"time"
+)
+
+// ClusterState is the set of usable endpoints of one EDS resource.
+type ClusterState struct {
+	// Cluster is the name of the EDS resource, for example
+	// "outbound|80||svc.ns.svc.cluster.local".
+	Cluster string
+	// State is the fingerprint of its usable endpoints.
+	State Fingerprint
+}
+
+// Mutation is one write to the API server.
+type Mutation struct {
+	// Seq numbers the mutations of a run from 1, in the order of their
+	// intended times.
+	Seq uint64
+	// Op numbers the operation (one pod deleted, one service rolled) that the
+	// mutation is a step of.
+	Op uint64
+	// Kind is the operation's kind as the profile names it, such as "pod-delete".
+	Kind string
+	// Step is what this write does, such as "terminating" or "removal".
+	Step string
+	// Service is the service the write belongs to, "namespace/name".
+	Service string
+	// Object is the object written, "namespace/name".
+	Object string
+	// Intended is fixed by the schedule; Issued is stamped just before the
+	// write; Acked when the API server has answered.
+	Intended, Issued, Acked Time
+	// States are the clusters whose set of usable endpoints the write changes,
+	// with the set they have after it. A mutation without States is silent.
+	States []ClusterState
+	// Err is why the write failed, after it has been answered.
+	Err error
+}
+
+// Silent reports whether no proxy can see the mutation.
+func (m *Mutation) Silent() bool { return len(m.States) == 0 }
+
+// Variant is the flavour of the xDS transport that a proxy speaks.
+type Variant uint8
+
+// The two variants.
+const (
+	SotW Variant = iota
+	Delta
+)
+
+// String returns "sotw" or "delta".
+func (v Variant) String() string {
+	if v == Delta {
+		return "delta"
+	}
+	return "sotw"
+}
+
+// Type is an xDS resource type, as a small number.
+type Type uint8
+
+// The resource types, in the order in which ADS serves them.
+const (
+	CDS Type = iota
+	EDS
+	LDS
+	RDS
+	SRDS
+	SDS
+	ECDS
+	Workload
+	Authorization
+	OtherType
+	NumTypes = int(OtherType) + 1
+)
+
+// String returns the short name used in results, such as "cds".
+func (t Type) String() string {
+	names := [NumTypes]string{"cds", "eds", "lds", "rds", "srds", "sds", "ecds", "workload", "authorization", "other"}
+	if int(t) < NumTypes {
+		return names[t]
+	}
+	return fmt.Sprintf("type-%d", uint8(t))
+}
+
+// Response records one discovery response at one proxy. The receiver of a
+// *Response may keep no reference to it or to its slices after it returns.
+type Response struct {
+	Proxy   int
+	Variant Variant
+	Type    Type
+	// Resources and Removed count what the response carried; Duplicates counts
+	// resources byte-equal to what the proxy already held.
+	Resources, Removed, Duplicates int
+	// Bytes is the size of the gRPC message, without the gRPC frame header.
+	Bytes int
+	// Socket is when the connection's last read before the message was whole
+	// returned; Received when the whole message was in our hands, before any
+	// decoding; Answered when the ACK or NACK had been handed to gRPC.
+	Socket, Received, Answered Time
+	// Nacked says that the answer was a NACK; Injected that it was one on purpose.
+	Nacked, Injected bool
+	// Reason is the NACK's error text.
+	Reason string
+	// OutOfOrder counts resources of the response that nothing had subscribed to,
+	// as when EDS arrives before the CDS that explains it.
+	OutOfOrder int
+	// States are the EDS resources of the response that the proxy is subscribed
+	// to, with the state each one now has at the proxy. Empty for a NACK.
+	States []ClusterState
+}
+
+// ProxyEventKind says what happened to a proxy.
+type ProxyEventKind uint8
+
+// What happens to proxies.
+const (
+	// Connected: the ADS stream is open (headers or a first message seen).
+	Connected ProxyEventKind = iota
+	// Ready: CDS, the EDS of every EDS cluster, LDS and every RDS it names are accepted.
+	Ready
+	// Disconnected: the stream ended and was not ended by us.
+	Disconnected
+	// Refused: a connection attempt failed, or the stream ended before its first response.
+	Refused
+	// Retired: the proxy left because its pod was deleted, or the fleet stopped.
+	Retired
+	// Subscribed: the proxy newly asks for the EDS resources in Clusters.
+	Subscribed
+	// Unsubscribed: the proxy no longer asks for the EDS resources in Clusters.
+	Unsubscribed
+)
+
+// ProxyEvent records a change in a proxy's life.
+type ProxyEvent struct {
+	Proxy int
+	Kind  ProxyEventKind
+	At    Time
+	// Since is, for Ready, the time from the first connection attempt of this
+	// connection to ready.
+	Since time.Duration
+	// ConfigBytes is, for Ready, the size of the resources held, per type.
+	ConfigBytes [NumTypes]int64
+	// Err is, for Disconnected and Refused, why.
+	Err error
+	// Clusters are, for Subscribed and Unsubscribed, EDS resource names. The
+	// receiver may not keep or change the slice.
+	Clusters []string
+}
