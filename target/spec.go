@@ -1,0 +1,225 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The kinds of target.
+const (
+	// KindEmbedded is the reference control plane that comes with xdsbench.
+	KindEmbedded = "embedded"
+	// KindIstiod is an istiod binary (pilot-discovery).
+	KindIstiod = "istiod"
+	// KindExec is any command that serves ADS.
+	KindExec = "exec"
+	// KindExternal is a control plane that runs already.
+	KindExternal = "external"
+)
+
+// The connection limits.
+const (
+	// LimitRaise lifts the target's limit on new streams, so that connecting
+	// the fleet takes as long as the profile says.
+	LimitRaise = "raise"
+	// LimitDefault keeps the target's own limit. istiod accepts 15+5 x GOMAXPROCS
+	// streams a second, at most 100, and refuses a stream that waits over a second.
+	LimitDefault = "default"
+)
+
+// DefaultClusterName is how istiod names the EDS resource of a service's port.
+const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
+
+// Spec is the profile's section "target".
+type Spec struct {
+	// Kind is "embedded", "istiod", "exec" or "external".
+	Kind string `json:"kind"`
+	// Env is added to the target's environment, and wins over what we set.
+	// Only for targets that we start.
+	Env map[string]string `json:"env,omitempty"`
+	// Binary is the path of the istiod binary (pilot-discovery), or its name in PATH.
+	Binary string `json:"binary,omitempty"`
+	// Exec is the command line of kind "exec"; see the package's documentation.
+	Exec string `json:"exec,omitempty"`
+	// XDSAddress is where the target serves ADS: HOST:PORT, several separated by
+	// commas. For "external", and for an "exec" that cannot be told its address.
+	XDSAddress string `json:"xdsAddress,omitempty"`
+	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics.
+	MetricsURL string `json:"metricsURL,omitempty"`
+	// PprofURL is the base URL of net/http/pprof, such as
+	// http://127.0.0.1:6060/debug/pprof, of "exec" and "external" targets.
+	PprofURL string `json:"pprofURL,omitempty"`
+	// ClusterName is the template of the target's EDS resource names, with
+	// {namespace}, {service} and {port}.
+	ClusterName string `json:"clusterName"`
+	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
+	ConnectionLimit string `json:"connectionLimit"`
+}
+
+// DefaultSpec returns the embedded control plane, with its connection limit raised.
+func DefaultSpec() Spec {
+	return Spec{Kind: KindEmbedded, ClusterName: DefaultClusterName, ConnectionLimit: LimitRaise}
+}
+
+// Validate returns all problems of the section, one per line, each beginning
+// with the path of its field; nil if there is none.
+func (s Spec) Validate() error {
+	var errs []error
+	switch s.Kind {
+	case KindEmbedded:
+	case KindIstiod:
+		if s.Binary == "" {
+			errs = append(errs, errors.New(`target.binary: "": kind istiod needs the path of a pilot-discovery binary`))
+		}
+	case KindExec:
+		errs = append(errs, s.validateExec())
+	case KindExternal:
+		errs = append(errs, s.validateAddresses())
+	default:
+		errs = append(errs, fmt.Errorf("target.kind: %q: must be embedded, istiod, exec or external", s.Kind))
+	}
+	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateClusterName(),
+		s.validateURL("metricsURL", s.MetricsURL), s.validateURL("pprofURL", s.PprofURL))
+	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
+		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
+	}
+	return errors.Join(errs...)
+}
+
+// validateUnused refuses fields that the kind does not read: a setting without
+// effect would be taken for one that had it.
+func (s Spec) validateUnused() error {
+	fields := []struct {
+		name, value string
+		kinds       []string
+	}{
+		{"binary", s.Binary, []string{KindIstiod}},
+		{"exec", s.Exec, []string{KindExec}},
+		{"xdsAddress", s.XDSAddress, []string{KindExec, KindExternal}},
+		{"metricsURL", s.MetricsURL, []string{KindExec, KindExternal}},
+		{"pprofURL", s.PprofURL, []string{KindExec, KindExternal}},
+	}
+	var errs []error
+	for _, f := range fields {
+		if f.value != "" && !slices.Contains(f.kinds, s.Kind) && s.knownKind() {
+			errs = append(errs, fmt.Errorf("target.%s: %q: only kind %s uses it, and the kind is %s: leave it out",
+				f.name, f.value, strings.Join(f.kinds, " or "), s.Kind))
+		}
+	}
+	if s.Kind == KindExternal && len(s.Env) > 0 {
+		errs = append(errs, fmt.Errorf("target.env: %s: an external target's environment cannot be set from here: set it where the target is started",
+			strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ")))
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) knownKind() bool {
+	return slices.Contains([]string{KindEmbedded, KindIstiod, KindExec, KindExternal}, s.Kind)
+}
+
+func (s Spec) validateExec() error {
+	var errs []error
+	words, err := splitCommand(s.Exec)
+	switch {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("target.exec: %q: %w", s.Exec, err))
+	case len(words) == 0:
+		errs = append(errs, errors.New(`target.exec: "": kind exec needs a command line, such as 'mycp --kubeconfig {kubeconfig} --listen {xds}'`))
+	case s.XDSAddress == "" && !strings.Contains(s.Exec, "{xds}"):
+		errs = append(errs, fmt.Errorf("target.exec: %q: has no {xds}: pass it to the flag for the listen address, or set target.xdsAddress to where the command listens", s.Exec))
+	}
+	for _, name := range placeholders(s.Exec) {
+		if !slices.Contains([]string{"kubeconfig", "xds", "metrics", "pprof"}, name) {
+			errs = append(errs, fmt.Errorf("target.exec: {%s}: must be {kubeconfig}, {xds}, {metrics} or {pprof}", name))
+		}
+	}
+	if s.XDSAddress != "" {
+		errs = append(errs, s.validateAddresses())
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) validateAddresses() error {
+	if s.XDSAddress == "" {
+		return errors.New(`target.xdsAddress: "": kind external needs HOST:PORT of the ADS server`)
+	}
+	var errs []error
+	for _, address := range s.addresses() {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || host == "" || port == "" {
+			errs = append(errs, fmt.Errorf("target.xdsAddress: %q: must be HOST:PORT, several separated by commas", address))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) addresses() []string {
+	if s.XDSAddress == "" {
+		return nil
+	}
+	addresses := strings.Split(s.XDSAddress, ",")
+	for i := range addresses {
+		addresses[i] = strings.TrimSpace(addresses[i])
+	}
+	return addresses
+}
+
+func (s Spec) validateEnv() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			errs = append(errs, fmt.Errorf("target.env: %q: is no name of an environment variable", name))
+		}
+		if strings.Contains(s.Env[name], "\x00") {
+			errs = append(errs, fmt.Errorf("target.env.%s: %q: a value cannot contain a NUL byte", name, s.Env[name]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) validateClusterName() error {
+	var errs []error
+	if !strings.Contains(s.ClusterName, "{service}") {
+		errs = append(errs, fmt.Errorf("target.clusterName: %q: needs {service}, or all services would have one name", s.ClusterName))
+	}
+	for _, name := range placeholders(s.ClusterName) {
+		if !slices.Contains([]string{"namespace", "service", "port"}, name) {
+			errs = append(errs, fmt.Errorf("target.clusterName: {%s}: must be {namespace}, {service} or {port}", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Spec) validateURL(field, value string) error {
+	if value == "" {
+		return nil
+	}
+	var errs []error
+	for _, name := range placeholders(value) {
+		if s.Kind != KindExec || (name != "metrics" && name != "pprof") {
+			errs = append(errs, fmt.Errorf("target.%s: {%s}: only {metrics} and {pprof} can stand here, and only with kind exec", field, name))
+		} else if !strings.Contains(s.Exec, "{"+name+"}") {
+			errs = append(errs, fmt.Errorf("target.%s: %q: target.exec does not tell the command to listen on {%s}", field, value, name))
+		}
+	}
+	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(value))
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		errs = append(errs, fmt.Errorf("target.%s: %q: must be a URL such as http://127.0.0.1:15014/metrics", field, value))
+	}
+	return errors.Join(errs...)
+}
+
+// placeholders returns the names that stand in braces in a template.
+func placeholders(template string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(template, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
