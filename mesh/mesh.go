@@ -1,0 +1,274 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	// ManagedByLabel, with the value ManagedByValue, is on every object.
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	// ManagedByValue is the value of ManagedByLabel.
+	ManagedByValue = "xdsbench"
+	// RunLabel is on every object, with the run's identifier.
+	RunLabel = "xdsbench.io/run"
+
+	// DefaultClusterName is how Istio names the EDS resource of a service's port.
+	DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
+
+	defaultNamespacePrefix = "xb"
+	podsPerNode            = 100
+	minNodes               = 3
+	zones                  = 3
+	region                 = "region-1"
+)
+
+// Config says what mesh to make.
+type Config struct {
+	Spec
+	// Proxies is how many fake proxies there are; each is a pod of the fleet.
+	Proxies int
+	Seed    uint64
+	// RunID is the value of the label RunLabel; it must be a valid label value.
+	RunID string
+	// NamespacePrefix begins the names of namespaces and nodes. Empty means "xb".
+	NamespacePrefix string
+	// ClusterName is the template of EDS resource names, with the placeholders
+	// {port}, {portName}, {service} and {namespace}. Empty means
+	// DefaultClusterName.
+	ClusterName string
+}
+
+// Mesh is all that a run puts into the API server.
+type Mesh struct {
+	Namespaces []*corev1.Namespace
+	Nodes      []*corev1.Node
+	// Services are those that churn changes.
+	Services []*Service
+	// Fleet are the services whose pods the fake proxies are, one per namespace.
+	Fleet []*Service
+	// Proxies are the pods of the fleet, in the order of the proxies.
+	Proxies []Pod
+
+	next  *atomic.Int64
+	byKey map[string]*Service
+}
+
+// node is what a pod needs to know of its node.
+type node struct{ name, ip, zone string }
+
+// New makes the mesh. It fails with every problem of the config, joined.
+func New(cfg Config) (*Mesh, error) {
+	if cfg.NamespacePrefix == "" {
+		cfg.NamespacePrefix = defaultNamespacePrefix
+	}
+	if cfg.ClusterName == "" {
+		cfg.ClusterName = DefaultClusterName
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	sh := &shared{
+		labels: map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
+		nodes:  cfg.nodes(),
+		ports:  ports(cfg.Ports),
+	}
+	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
+	for _, n := range sh.nodes {
+		m.Nodes = append(m.Nodes, n.object(sh.labels))
+	}
+	for i := range cfg.Namespaces {
+		m.Namespaces = append(m.Namespaces, &corev1.Namespace{
+			ObjectMeta: metav1.ObjectMeta{Name: cfg.namespace(i), Labels: maps.Clone(sh.labels)},
+		})
+	}
+	if err := m.addFleet(cfg, sh); err != nil {
+		return nil, err
+	}
+	if err := m.addServices(cfg, sh); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// validate checks what Spec.Validate does not know of.
+func (cfg Config) validate() error {
+	problems := []error{cfg.Spec.Validate()}
+	if cfg.Proxies < 0 || cfg.Proxies > maxEndpoints {
+		problems = append(problems, fmt.Errorf("proxies.count: %d: must be from 0 to %d", cfg.Proxies, maxEndpoints))
+	}
+	for _, reason := range validation.IsValidLabelValue(cfg.RunID) {
+		problems = append(problems, fmt.Errorf("run ID: %q: %s", cfg.RunID, reason))
+	}
+	for _, reason := range validation.IsDNS1123Label(cfg.namespace(max(0, cfg.Namespaces-1))) {
+		problems = append(problems, fmt.Errorf("namespace prefix: %q: %s", cfg.NamespacePrefix, reason))
+	}
+	return errors.Join(append(problems, cfg.validateClusterName())...)
+}
+
+// validateClusterName makes sure that no two clusters get one name. The names
+// of services are unique in the mesh, so {namespace} may be left out.
+func (cfg Config) validateClusterName() error {
+	var problems []error
+	problem := func(reason string) {
+		problems = append(problems, fmt.Errorf("target.clusterName: %q: %s", cfg.ClusterName, reason))
+	}
+	known := []string{"{port}", "{portName}", "{service}", "{namespace}"}
+	used := regexp.MustCompile(`\{[^}]*\}`).FindAllString(cfg.ClusterName, -1)
+	for _, name := range used {
+		if !slices.Contains(known, name) {
+			problem("unknown placeholder " + name + ": use " + strings.Join(known, ", "))
+		}
+	}
+	if !slices.Contains(used, "{service}") {
+		problem("must contain {service}, or services could not be told apart")
+	}
+	if cfg.Ports > 1 && !slices.Contains(used, "{port}") && !slices.Contains(used, "{portName}") {
+		problem("must contain {port} or {portName}, or ports could not be told apart")
+	}
+	return errors.Join(problems...)
+}
+
+func (cfg Config) namespace(i int) string { return cfg.NamespacePrefix + "-" + strconv.Itoa(i) }
+
+// nodes returns about one node per hundred pods, spread over the zones.
+func (cfg Config) nodes() []node {
+	pods := cfg.Proxies + cfg.Services*cfg.EndpointsPerService
+	out := make([]node, max(minNodes, (pods+podsPerNode-1)/podsPerNode))
+	for i := range out {
+		out[i] = node{
+			name: fmt.Sprintf("%s-node-%d", cfg.NamespacePrefix, i),
+			ip:   fmt.Sprintf("172.%d.%d.%d", 16+(i>>16)&0xf, (i>>8)&0xff, i&0xff),
+			zone: fmt.Sprintf("%s-%c", region, 'a'+i%zones),
+		}
+	}
+	return out
+}
+
+func (n node) object(labels map[string]string) *corev1.Node {
+	out := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: maps.Clone(labels)},
+		Status: corev1.NodeStatus{
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.ip}},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		},
+	}
+	out.Labels[corev1.LabelTopologyZone] = n.zone
+	out.Labels[corev1.LabelTopologyRegion] = region
+	out.Labels[corev1.LabelHostname] = n.name
+	return out
+}
+
+// addFleet makes one service per namespace and deals the proxies out to them.
+func (m *Mesh) addFleet(cfg Config, sh *shared) error {
+	for i := range cfg.Namespaces {
+		name := "fleet-" + strconv.Itoa(i)
+		s := newService(sh, m.next, cfg.namespace(i), name, cfg.ClusterName)
+		s.selector = map[string]string{"app": name}
+		m.Fleet = append(m.Fleet, s)
+		m.byKey[s.Key()] = s
+	}
+	for i := range cfg.Proxies {
+		pod, err := m.fill(m.Fleet[i%cfg.Namespaces])
+		if err != nil {
+			return err
+		}
+		m.Proxies = append(m.Proxies, pod)
+	}
+	return nil
+}
+
+// addServices makes the services that churn changes.
+func (m *Mesh) addServices(cfg Config, sh *shared) error {
+	sizes, headless := cfg.sizes(cfg.Seed), cfg.headless(cfg.Seed)
+	for i := range cfg.Services {
+		s := newService(sh, m.next, cfg.namespace(i%cfg.Namespaces), "svc-"+strconv.Itoa(i), cfg.ClusterName)
+		s.headless = headless[i]
+		for range sizes[i] {
+			if _, err := m.fill(s); err != nil {
+				return err
+			}
+		}
+		m.Services = append(m.Services, s)
+		m.byKey[s.Key()] = s
+	}
+	return nil
+}
+
+// fill adds one fresh ready pod to the service.
+func (m *Mesh) fill(s *Service) (Pod, error) {
+	pod, err := s.NewPod(m.NextPod())
+	if err != nil {
+		return Pod{}, err
+	}
+	last := len(s.slices) - 1
+	if len(s.slices[last].endpoints) == maxEndpointsPerSlice {
+		last++
+	}
+	_, err = s.Add(last, Ready, pod)
+	return pod, err
+}
+
+// NextPod returns the number of the next pod to be made. It is past every pod
+// that was ever added to a service of the mesh.
+func (m *Mesh) NextPod() int { return int(m.next.Load()) }
+
+// Service returns the service with this key, "namespace/name", or nil.
+func (m *Mesh) Service(key string) *Service { return m.byKey[key] }
+
+// All yields every service: the fleet's, then those that churn changes.
+func (m *Mesh) All() iter.Seq[*Service] {
+	return func(yield func(*Service) bool) {
+		for _, s := range slices.Concat(m.Fleet, m.Services) {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Objects yields every object in the order in which to create them: namespaces,
+// nodes, services, pods, slices. The status of nodes and pods is filled in, and
+// has to be written by itself on an API server that treats it as a subresource.
+//
+// Pods name a service account each, as many as there are services; the objects
+// are not made here, since control planes do not read them.
+func (m *Mesh) Objects() iter.Seq[runtime.Object] {
+	return func(yield func(runtime.Object) bool) {
+		_ = all(yield, m.Namespaces) && all(yield, m.Nodes) &&
+			each(yield, m, func(s *Service) []*corev1.Service { return []*corev1.Service{s.Object()} }) &&
+			each(yield, m, (*Service).Pods) &&
+			each(yield, m, (*Service).Slices)
+	}
+}
+
+func all[T runtime.Object](yield func(runtime.Object) bool, objects []T) bool {
+	for _, o := range objects {
+		if !yield(o) {
+			return false
+		}
+	}
+	return true
+}
+
+// each yields some objects of every service, made one service at a time.
+func each[T runtime.Object](yield func(runtime.Object) bool, m *Mesh, objects func(*Service) []T) bool {
+	for s := range m.All() {
+		if !all(yield, objects(s)) {
+			return false
+		}
+	}
+	return true
+}

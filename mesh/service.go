@@ -1,0 +1,255 @@
+package mesh
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// maxPorts is the largest number of ports of a service.
+const maxPorts = 8
+
+// shared is what all services of a mesh have in common. It never changes.
+type shared struct {
+	labels map[string]string
+	nodes  []node
+	ports  []port
+}
+
+// port is one port of every service.
+type port struct {
+	name           string
+	number, target int32
+}
+
+// ports returns the n ports of a service. Their names select the protocol
+// (https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/):
+// HTTP for the first, TCP for the others.
+func ports(n int) []port {
+	out := make([]port, n)
+	for i := range out {
+		if i == 0 {
+			out[i] = port{name: "http-80", number: 80, target: 8080}
+			continue
+		}
+		number := 9000 + i
+		out[i] = port{name: "tcp-" + strconv.Itoa(number), number: int32(number), target: int32(number)}
+	}
+	return out
+}
+
+// Service is the model of one service and its endpoints. It is not safe for
+// concurrent use; different services of one mesh are independent.
+type Service struct {
+	// Fixed at creation.
+	shared          *shared
+	name, namespace string
+	headless        bool
+	selector        map[string]string
+	podLabels       []map[string]string
+	sliceLabels     map[string]string
+
+	// The endpoints, changed by Add, Set and Remove.
+	slices []sliceModel
+	pods   map[string]*member
+	states []event.ClusterState
+
+	// next is the mesh's next free pod number; the only thing that services share
+	// and change.
+	next *atomic.Int64
+}
+
+// sliceModel is one EndpointSlice. An element of endpoints is replaced, never
+// changed through its pointers: the objects handed out share them.
+type sliceModel struct {
+	name      string
+	endpoints []discoveryv1.Endpoint
+}
+
+// member is one pod of the service.
+type member struct {
+	pod       Pod
+	slice     int
+	condition Condition
+}
+
+// newService returns a service without endpoints, with one empty slice.
+func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName string) *Service {
+	s := &Service{
+		shared:    sh,
+		name:      name,
+		namespace: namespace,
+		pods:      map[string]*member{},
+		next:      next,
+	}
+	for _, version := range []string{"v1", "v2"} {
+		labels := maps.Clone(sh.labels)
+		labels["app"], labels["version"] = name, version
+		s.podLabels = append(s.podLabels, labels)
+	}
+	s.sliceLabels = maps.Clone(sh.labels)
+	s.sliceLabels[discoveryv1.LabelServiceName] = name
+	s.sliceLabels[discoveryv1.LabelManagedBy] = "xdsbench.io"
+	for _, p := range sh.ports {
+		cluster := strings.NewReplacer(
+			"{port}", strconv.Itoa(int(p.number)),
+			"{portName}", p.name,
+			"{service}", name,
+			"{namespace}", namespace,
+		).Replace(clusterName)
+		s.states = append(s.states, event.ClusterState{Cluster: cluster})
+	}
+	s.grow(0)
+	return s
+}
+
+// grow makes sure that the slice with this index exists.
+func (s *Service) grow(slice int) {
+	for len(s.slices) <= slice {
+		s.slices = append(s.slices, sliceModel{name: s.name + "-" + strconv.Itoa(len(s.slices))})
+	}
+}
+
+// Clone returns an independent copy of the model, for working out in advance
+// what a sequence of operations does.
+func (s *Service) Clone() *Service {
+	c := *s
+	c.next = &atomic.Int64{}
+	c.next.Store(s.next.Load())
+	c.states = slices.Clone(s.states)
+	c.slices = slices.Clone(s.slices)
+	for i := range c.slices {
+		c.slices[i].endpoints = slices.Clone(c.slices[i].endpoints)
+	}
+	c.pods = make(map[string]*member, len(s.pods))
+	for name, m := range s.pods {
+		copied := *m
+		c.pods[name] = &copied
+	}
+	return &c
+}
+
+// Key returns "namespace/name".
+func (s *Service) Key() string { return s.namespace + "/" + s.name }
+
+// Headless reports whether the service has no cluster address. Control planes
+// serve no EDS for such a service: its addresses are resolved by DNS or are the
+// proxy's original destination.
+func (s *Service) Headless() bool { return s.headless }
+
+// Object returns the Service object. The API server allocates the cluster
+// address.
+func (s *Service) Object() *corev1.Service {
+	out := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: s.namespace, Labels: maps.Clone(s.shared.labels)},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: maps.Clone(s.selector)},
+	}
+	out.Labels["app"] = s.name
+	if s.headless {
+		out.Spec.ClusterIP = corev1.ClusterIPNone
+	}
+	for _, p := range s.shared.ports {
+		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
+			Name:       p.name,
+			Protocol:   corev1.ProtocolTCP,
+			Port:       p.number,
+			TargetPort: intstr.FromInt32(p.target),
+		})
+	}
+	return out
+}
+
+// Slices returns the service's EndpointSlices as they should now be.
+func (s *Service) Slices() []*discoveryv1.EndpointSlice {
+	out := make([]*discoveryv1.EndpointSlice, len(s.slices))
+	for i := range s.slices {
+		out[i] = s.Slice(i)
+	}
+	return out
+}
+
+// NumSlices returns how many EndpointSlices the service has, at least one.
+func (s *Service) NumSlices() int { return len(s.slices) }
+
+// SliceName returns the name of the EndpointSlice with this index.
+func (s *Service) SliceName(i int) string { return s.slices[i].name }
+
+// Slice returns the EndpointSlice with this index as it should now be. Later
+// operations do not change the object, but it shares the parts of its
+// endpoints with the model: do not write through their pointers.
+func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
+	out := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: s.slices[i].name, Namespace: s.namespace, Labels: maps.Clone(s.sliceLabels)},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   slices.Clone(s.slices[i].endpoints),
+	}
+	for _, p := range s.shared.ports {
+		out.Ports = append(out.Ports, discoveryv1.EndpointPort{
+			Name:     new(p.name),
+			Port:     new(p.target),
+			Protocol: new(corev1.ProtocolTCP),
+		})
+	}
+	return out
+}
+
+// Pods returns the objects of the service's pods, in the order of the slices.
+func (s *Service) Pods() []*corev1.Pod {
+	out := make([]*corev1.Pod, 0, len(s.pods))
+	for _, slice := range s.slices {
+		for _, e := range slice.endpoints {
+			out = append(out, s.pods[e.TargetRef.Name].pod.Object())
+		}
+	}
+	return out
+}
+
+// States returns the service's clusters, one per port, each with the
+// fingerprint of its usable endpoints. It is nil for a headless service.
+func (s *Service) States() []event.ClusterState {
+	if s.headless {
+		return nil
+	}
+	return slices.Clone(s.states)
+}
+
+// Usable returns the hashes of the usable endpoints of each cluster, in the
+// order of the slices. It is nil for a headless service. An endpoint is usable
+// when its ready condition is true.
+func (s *Service) Usable() map[string][]uint64 {
+	if s.headless {
+		return nil
+	}
+	out := make(map[string][]uint64, len(s.states))
+	ready := s.Ready()
+	for i, p := range s.shared.ports {
+		hashes := make([]uint64, 0, len(ready))
+		for _, name := range ready {
+			hashes = append(hashes, event.EndpointHash(s.pods[name].pod.IP, uint32(p.target)))
+		}
+		out[s.states[i].Cluster] = hashes
+	}
+	return out
+}
+
+// Ready returns the names of the pods that are ready, in the order of the slices.
+func (s *Service) Ready() []string {
+	out := make([]string, 0, len(s.pods))
+	for _, slice := range s.slices {
+		for _, e := range slice.endpoints {
+			if s.pods[e.TargetRef.Name].condition == Ready {
+				out = append(out, e.TargetRef.Name)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The ways in which endpoints spread over services.
+const (
+	// Uniform gives every service the same number of endpoints.
+	Uniform = "uniform"
+	// Zipf gives the service of rank r a share that falls as 1/r, one endpoint
+	// at least, and keeps the mean.
+	Zipf = "zipf"
+)
+
+// maxEndpoints keeps half of the addresses of 10.0.0.0/8 for the pods that
+// churn creates.
+const maxEndpoints = maxPods / 2
+
+// Spec is the part of a profile that sizes the mesh.
+type Spec struct {
+	// Namespaces is how many namespaces the services and proxies are spread over.
+	Namespaces int `json:"namespaces"`
+	// Services is how many services there are in all, beside the fleet's own.
+	Services int `json:"services"`
+	// EndpointsPerService is the mean number of endpoints of a service.
+	EndpointsPerService int `json:"endpointsPerService"`
+	// Ports is how many ports each service has. Each is a cluster of its own.
+	Ports int `json:"ports"`
+	// Headless is the share of services that are headless, from 0 to 1.
+	Headless float64 `json:"headless"`
+	// Distribution is how endpoints spread over services: Uniform or Zipf.
+	Distribution string `json:"distribution"`
+}
+
+// DefaultSpec returns a mesh of 100 services with 5 endpoints each.
+func DefaultSpec() Spec {
+	return Spec{
+		Namespaces:          5,
+		Services:            100,
+		EndpointsPerService: 5,
+		Ports:               1,
+		Distribution:        Uniform,
+	}
+}
+
+// Validate returns every problem of the spec, joined; each is one line that
+// begins with the path of the field.
+func (s Spec) Validate() error {
+	var problems []error
+	problem := func(field string, value any, want string) {
+		problems = append(problems, fmt.Errorf("mesh.%s: %v: %s", field, value, want))
+	}
+	for _, f := range []struct {
+		name  string
+		value int
+	}{
+		{"namespaces", s.Namespaces},
+		{"services", s.Services},
+		{"endpointsPerService", s.EndpointsPerService},
+		{"ports", s.Ports},
+	} {
+		if f.value < 1 {
+			problem(f.name, f.value, "must be at least 1")
+		}
+	}
+	if s.Ports > maxPorts {
+		problem("ports", s.Ports, fmt.Sprintf("must be at most %d", maxPorts))
+	}
+	if s.Services > maxEndpoints {
+		problem("services", s.Services, fmt.Sprintf("must be at most %d", maxEndpoints))
+	}
+	if s.Services > 0 && s.EndpointsPerService > maxEndpoints/s.Services {
+		problem("endpointsPerService", s.EndpointsPerService,
+			fmt.Sprintf("must be at most %d with %d services, for 10.0.0.0/8 to hold the pods", maxEndpoints/s.Services, s.Services))
+	}
+	if !(s.Headless >= 0 && s.Headless <= 1) {
+		problem("headless", s.Headless, "must be a share from 0 to 1")
+	}
+	if s.Distribution != Uniform && s.Distribution != Zipf {
+		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", Uniform, Zipf))
+	}
+	return errors.Join(problems...)
+}
