@@ -1,0 +1,58 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=internal/tools/go.mod
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+REAL    := bin/real
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-14s %s\n", $$1, $$2}'
+
+build: ## build bin/xdsbench
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/xdsbench ./cmd/xdsbench
+
+run: build ## run the quickstart on the embedded control plane
+	bin/xdsbench run
+
+test: ## all tests, with the race detector
+	$(GO) test -race -shuffle=on ./...
+
+real-bin: ## build istiod, kube-apiserver, kubectl and etcd into bin/real
+	internal/realstack/build.sh $(CURDIR)/$(REAL)
+
+test-istiod: build real-bin ## tests against a real istiod, on fakekube and on a real kube-apiserver
+	XDSBENCH_REAL_BIN=$(CURDIR)/$(REAL) XDSBENCH_BIN=$(CURDIR)/bin/xdsbench \
+		$(GO) test -tags realstack -count=1 -v -timeout 40m -run 'Real' ./...
+
+lint: ## golangci-lint on this module
+	$(TOOL) golangci-lint run ./...
+	$(TOOL) golangci-lint run --build-tags realstack ./...
+
+fmt: ## format the code
+	$(TOOL) golangci-lint fmt ./...
+
+tidy-check: ## go.mod and go.sum hold what the code needs and no more
+	$(GO) mod tidy -diff
+
+fuzz-smoke: ## each fuzz target for a few seconds
+	@for pkg in $$($(GO) list ./...); do \
+		for f in $$(cd $$($(GO) list -f '{{.Dir}}' $$pkg) && grep -ohE '^func Fuzz[A-Za-z0-9_]+' *_test.go 2>/dev/null | sed 's/func //'); do \
+			echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 5s $$pkg; \
+		done; \
+	done
+
+bench: ## benchmarks, each beside its floor
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+cover: ## test coverage by function
+	$(GO) test -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out
+
+check: lint tidy-check test ## what a change must pass before it is pushed
+
+ci: ## what CI runs
+	.ci/run
+
+.PHONY: help build run test real-bin test-istiod lint fmt tidy-check fuzz-smoke bench cover check ci
