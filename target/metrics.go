@@ -1,0 +1,122 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// maxBody bounds what is read of one answer of the target, in bytes. A heap
+// profile or the metrics of a large control plane take a few megabytes.
+const maxBody = 256 << 20
+
+// Errors of targets that do not say where something is.
+var (
+	ErrNoMetrics = errors.New("target: no metrics: set target.metricsURL, or pass {metrics} to the command")
+	ErrNoPprof   = errors.New("target: no profiles: set target.pprofURL, or pass {pprof} to the command")
+)
+
+// Scrape returns the target's metrics in the Prometheus text format, as served.
+// It returns ErrNoMetrics if it is not known where they are.
+func (t *Target) Scrape(ctx context.Context) ([]byte, error) {
+	if t.launch.metricsURL == "" {
+		return nil, ErrNoMetrics
+	}
+	body, err := t.get(ctx, t.launch.metricsURL)
+	if err != nil {
+		return nil, fmt.Errorf("target: scrape: %w", err)
+	}
+	return body, nil
+}
+
+// FetchProfile returns a profile of the target in pprof's format. Kind is "cpu",
+// or the name of a runtime profile such as "heap", "allocs", "goroutine",
+// "mutex" or "block". Seconds is how long to observe; 0 means a snapshot, which
+// "cpu" does not have. It returns ErrNoPprof if it is not known where they are.
+func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
+	if t.launch.pprofURL == "" {
+		return nil, ErrNoPprof
+	}
+	kinds := []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block", "threadcreate"}
+	if !slices.Contains(kinds, kind) {
+		return nil, fmt.Errorf("target: profile %q: must be one of %s", kind, strings.Join(kinds, ", "))
+	}
+	if seconds < 0 || seconds == 0 && kind == "cpu" {
+		return nil, fmt.Errorf("target: profile %s of %d seconds: must be at least 1", kind, seconds)
+	}
+	address := t.launch.pprofURL + "/" + kind
+	if kind == "cpu" {
+		address = t.launch.pprofURL + "/profile"
+	}
+	if seconds > 0 {
+		address += "?seconds=" + strconv.Itoa(seconds)
+	}
+	body, err := t.get(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("target: profile %s: %w", kind, err)
+	}
+	return body, nil
+}
+
+// findVersion asks the target what it is: by its /version page, beside the
+// metrics if it is not ours; failing that, by what Go built into the program.
+func (t *Target) findVersion(ctx context.Context) string {
+	address := t.launch.versionURL
+	if address == "" && t.launch.metricsURL != "" {
+		if u, err := url.Parse(t.launch.metricsURL); err == nil {
+			address = u.ResolveReference(&url.URL{Path: "/version"}).String()
+		}
+	}
+	if address != "" {
+		if body, err := t.get(ctx, address); err == nil && len(body) <= 512 && !bytes.ContainsAny(body, "<\x00") {
+			return strings.TrimSpace(string(body))
+		}
+	}
+	if t.cfg.Spec.Kind != KindExec {
+		return ""
+	}
+	info, err := buildinfo.ReadFile(t.launch.args[0])
+	if err != nil {
+		return "" // not a Go program
+	}
+	version := info.Path + " " + info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value
+		}
+	}
+	return version
+}
+
+// families parses metrics in the Prometheus text format.
+func families(text []byte) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(bytes.NewReader(text))
+}
+
+// value returns the value of the only series of a gauge, counter or untyped family.
+func value(family *dto.MetricFamily) (float64, bool) {
+	if family == nil || len(family.GetMetric()) != 1 {
+		return 0, false
+	}
+	m := family.GetMetric()[0]
+	switch {
+	case m.Gauge != nil:
+		return m.GetGauge().GetValue(), true
+	case m.Counter != nil:
+		return m.GetCounter().GetValue(), true
+	case m.Untyped != nil:
+		return m.GetUntyped().GetValue(), true
+	}
+	return 0, false
+}

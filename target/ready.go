@@ -1,0 +1,117 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// pollEvery is how often a starting target is asked whether it is ready.
+const pollEvery = 20 * time.Millisecond
+
+// awaitReady waits until the process is ready. It fails when the process ends,
+// when the time is up and when ctx is done.
+func (t *Target) awaitReady(ctx context.Context, p *process, logOffset int64) error {
+	timeout, cancel := context.WithTimeout(ctx, t.cfg.ReadyTimeout)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	var last error
+	for {
+		select {
+		case <-p.done:
+			return t.withTail(fmt.Errorf("target: %s ended before it was ready: %s", t.launch.args[0], p.exitStatus()), logOffset)
+		case <-timeout.Done():
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("target: waiting for %s to be ready: %w", t.launch.args[0], err)
+			}
+			return t.withTail(fmt.Errorf("target: %s is not ready after %s: %w", t.launch.args[0], t.cfg.ReadyTimeout, last), logOffset)
+		case <-ticker.C:
+		}
+		err := t.probe(timeout)
+		if err == nil {
+			return nil
+		}
+		// The time running out says less than what the target answered before.
+		if timeout.Err() == nil || last == nil {
+			last = err
+		}
+	}
+}
+
+// probe returns nil if the target says that it is ready and all its ADS
+// addresses accept connections.
+func (t *Target) probe(ctx context.Context) error {
+	if t.launch.readyURL != "" {
+		if _, err := t.get(ctx, t.launch.readyURL); err != nil {
+			return err
+		}
+	}
+	for _, address := range t.launch.xds {
+		if err := dial(ctx, address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dial opens a TCP connection and closes it.
+func dial(ctx context.Context, address string) error {
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// awaitExternal checks that each address of an external target accepts connections.
+func (t *Target) awaitExternal(ctx context.Context) error {
+	var errs []error
+	for _, address := range t.launch.xds {
+		if err := dial(ctx, address); err != nil {
+			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", address, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// withTail adds to err the last lines of the log since offset.
+func (t *Target) withTail(err error, offset int64) error {
+	path := t.logPath()
+	lines, readErr := tail(path, offset)
+	switch {
+	case readErr != nil:
+		return errors.Join(err, readErr)
+	case lines == "":
+		return fmt.Errorf("%w; it wrote nothing to its log %s", err, path)
+	}
+	return fmt.Errorf("%w; last lines of its log %s:\n%s", err, path, lines)
+}
+
+// get returns the body of a 200 answer of at most maxBody bytes.
+func (t *Target) get(ctx context.Context, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := t.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("GET %s: %w", url, err)
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("GET %s: %s: %.200q", url, resp.Status, body)
+	case len(body) > maxBody:
+		return nil, fmt.Errorf("GET %s: the answer is larger than %d bytes", url, maxBody)
+	}
+	return body, nil
+}

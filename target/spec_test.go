@@ -1,0 +1,78 @@
+package target_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/target"
+)
+
+func TestDefaultSpecIsValid(t *testing.T) {
+	if err := target.DefaultSpec().Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateListsAllProblemsByField(t *testing.T) {
+	exec := func(line string) func(*target.Spec) {
+		return func(s *target.Spec) { s.Kind, s.Exec = "exec", line }
+	}
+	external := func(address string) func(*target.Spec) {
+		return func(s *target.Spec) { s.Kind, s.XDSAddress = "external", address }
+	}
+	cases := map[string]struct {
+		change func(*target.Spec)
+		want   []string // beginnings of the lines, "" for valid
+	}{
+		"unknown kind":         {func(s *target.Spec) { s.Kind = "envoy" }, []string{`target.kind: "envoy": must be`}},
+		"istiod with binary":   {func(s *target.Spec) { s.Kind, s.Binary = "istiod", "pilot-discovery" }, nil},
+		"istiod, no binary":    {func(s *target.Spec) { s.Kind = "istiod" }, []string{`target.binary: ""`}},
+		"embedded with binary": {func(s *target.Spec) { s.Binary = "x" }, []string{`target.binary: "x": only kind istiod uses it`}},
+		"exec":                 {exec("cp --listen {xds}"), nil},
+		"exec, empty":          {exec(" "), []string{"target.exec:"}},
+		"exec, open quote":     {exec("cp '{xds}"), []string{`target.exec: "cp '{xds}": a single quote`}},
+		"exec, no address":     {exec("cp"), []string{`target.exec: "cp": has no {xds}`}},
+		"exec, own address": {func(s *target.Spec) {
+			s.Kind, s.Exec, s.XDSAddress = "exec", "cp", "127.0.0.1:18000"
+		}, nil},
+		"exec, unknown placeholder": {exec("cp {xds} {port}"), []string{"target.exec: {port}:"}},
+		"exec, metrics not passed": {func(s *target.Spec) {
+			s.Kind, s.Exec, s.MetricsURL = "exec", "cp {xds}", "http://{metrics}/stats"
+		}, []string{"target.metricsURL:"}},
+		"external":              {external("[::1]:15010, cp.example:15010"), nil},
+		"external, no address":  {external(""), []string{`target.xdsAddress: ""`}},
+		"external, bad address": {external("localhost"), []string{`target.xdsAddress: "localhost"`}},
+		"external with env": {func(s *target.Spec) {
+			s.Kind, s.XDSAddress, s.Env = "external", "h:1", map[string]string{"B": "1", "A": "2"}
+		}, []string{"target.env: A, B: an external"}},
+		"several": {func(s *target.Spec) {
+			s.Kind, s.XDSAddress, s.MetricsURL, s.ClusterName, s.ConnectionLimit = "external", "h", "ftp://h", "{svc}", "none"
+			s.Env = map[string]string{"": "x"}
+		}, []string{
+			"target.xdsAddress:", "target.env:", `target.env: "":`, "target.clusterName:", "target.clusterName: {svc}:",
+			"target.metricsURL:", "target.connectionLimit:",
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := target.DefaultSpec()
+			c.change(&spec)
+			err := spec.Validate()
+			if err == nil {
+				if len(c.want) > 0 {
+					t.Fatalf("valid, want %q", c.want)
+				}
+				return
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(lines) != len(c.want) {
+				t.Fatalf("got %d problems, want %d:\n%v", len(lines), len(c.want), err)
+			}
+			for i, line := range lines {
+				if !strings.HasPrefix(line, c.want[i]) {
+					t.Errorf("line %q, want it to begin with %q", line, c.want[i])
+				}
+			}
+		})
+	}
+}

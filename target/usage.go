@@ -1,0 +1,118 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/prometheus/procfs"
+)
+
+// Usage is what a target has cost so far.
+type Usage struct {
+	// CPUSeconds is the processor time used since the target was started by us,
+	// earlier lives included; of an external target, since its own start.
+	CPUSeconds float64
+	// RSSBytes is the resident memory now, 0 after the process has ended.
+	RSSBytes uint64
+	// PeakRSSBytes is the largest resident memory: of a process we started as the
+	// kernel keeps it (VmHWM), up to the latest call before its end; of an
+	// external target the largest value that Usage saw.
+	PeakRSSBytes uint64
+}
+
+// Usage measures the target: a process we started, with all members of its
+// process group, in /proc; an external target by the process_* metrics that
+// Prometheus clients serve, and if it has none it returns an error.
+func (t *Target) Usage(ctx context.Context) (Usage, error) {
+	p := t.process()
+	var now Usage
+	var err error
+	if p == nil {
+		now, err = t.scrapedUsage(ctx)
+	} else {
+		now, err = p.usage(t.cfg.Spec.Kind == KindExec)
+	}
+	if err != nil {
+		return Usage{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.used.PeakRSSBytes = max(t.used.PeakRSSBytes, now.PeakRSSBytes)
+	now.PeakRSSBytes = t.used.PeakRSSBytes
+	now.CPUSeconds += t.used.CPUSeconds
+	return now, nil
+}
+
+// usage measures this life of the process, and of its whole group if it may have
+// children. The peak of a group is the sum of its members' peaks, which may lie
+// at different times.
+func (p *process) usage(group bool) (Usage, error) {
+	if p.exited() {
+		return Usage{CPUSeconds: p.cpuSeconds}, nil
+	}
+	leader, err := procfs.NewProc(p.pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		<-p.done // it was reaped just now
+		return Usage{CPUSeconds: p.cpuSeconds}, nil
+	}
+	if err != nil {
+		return Usage{}, fmt.Errorf("target: usage: %w", err)
+	}
+	members := procfs.Procs{leader}
+	if group {
+		if members, err = procfs.AllProcs(); err != nil {
+			return Usage{}, fmt.Errorf("target: usage: %w", err)
+		}
+	}
+	var sum Usage
+	for _, member := range members {
+		u, err := memberUsage(member, p.pid)
+		if err != nil && member.PID == p.pid {
+			return Usage{}, fmt.Errorf("target: usage: %w", err)
+		}
+		// Another member, or a stranger, may have ended since it was listed.
+		sum.CPUSeconds += u.CPUSeconds
+		sum.RSSBytes += u.RSSBytes
+		sum.PeakRSSBytes += u.PeakRSSBytes
+	}
+	return sum, nil
+}
+
+// memberUsage measures one process if it belongs to the group.
+func memberUsage(member procfs.Proc, pgid int) (Usage, error) {
+	stat, err := member.Stat()
+	if err != nil || stat.PGRP != pgid {
+		return Usage{}, err
+	}
+	status, err := member.NewStatus()
+	if err != nil {
+		return Usage{}, err
+	}
+	// Ticks are hundredths of a second in /proc, whatever the kernel's HZ.
+	const ticksPerSecond = 100
+	return Usage{
+		CPUSeconds:   stat.CPUTime() + float64(stat.CUTime+stat.CSTime)/ticksPerSecond,
+		RSSBytes:     uint64(max(0, stat.ResidentMemory())),
+		PeakRSSBytes: status.VmHWM,
+	}, nil
+}
+
+// scrapedUsage reads the process collector's metrics.
+func (t *Target) scrapedUsage(ctx context.Context) (Usage, error) {
+	text, err := t.Scrape(ctx)
+	if err != nil {
+		return Usage{}, err
+	}
+	parsed, err := families(text)
+	if err != nil {
+		return Usage{}, fmt.Errorf("target: usage: metrics of %s: %w", t.launch.metricsURL, err)
+	}
+	cpu, hasCPU := value(parsed["process_cpu_seconds_total"])
+	rss, hasRSS := value(parsed["process_resident_memory_bytes"])
+	if !hasCPU || !hasRSS {
+		return Usage{}, errors.New("target: usage: " + t.launch.metricsURL + " has no process_cpu_seconds_total and process_resident_memory_bytes")
+	}
+	return Usage{CPUSeconds: cpu, RSSBytes: uint64(rss), PeakRSSBytes: uint64(rss)}, nil
+}
