@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
 // launch is how a target is started and reached; it stays the same over restarts.
@@ -65,7 +67,7 @@ func embeddedLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch,
 	if cfg.Self == "" {
 		return launch{}, errors.New("target: kind embedded needs the path of the xdsbench executable: none was given")
 	}
-	addresses, err := freeAddresses(ctx, 2)
+	addresses, err := subprocess.FreeAddresses(ctx, 2)
 	if err != nil {
 		return launch{}, err
 	}
@@ -88,7 +90,7 @@ func istiodLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, e
 	if err != nil {
 		return launch{}, fmt.Errorf("target.binary: %w; give the path of a pilot-discovery binary", err)
 	}
-	addresses, err := freeAddresses(ctx, 3)
+	addresses, err := subprocess.FreeAddresses(ctx, 3)
 	if err != nil {
 		return launch{}, err
 	}
@@ -118,7 +120,7 @@ func istiodLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, e
 
 func execLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, error) {
 	spec := cfg.Spec
-	addresses, err := freeAddresses(ctx, 3)
+	addresses, err := subprocess.FreeAddresses(ctx, 3)
 	if err != nil {
 		return launch{}, err
 	}

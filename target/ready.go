@@ -8,14 +8,19 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
 // pollEvery is how often a starting target is asked whether it is ready.
 const pollEvery = 20 * time.Millisecond
 
+// tailLines is how many lines of a target's log an error quotes.
+const tailLines = 15
+
 // awaitReady waits until the process is ready. It fails when the process ends,
 // when the time is up and when ctx is done.
-func (t *Target) awaitReady(ctx context.Context, p *process, logOffset int64) error {
+func (t *Target) awaitReady(ctx context.Context, p *subprocess.Process, logOffset int64) error {
 	timeout, cancel := context.WithTimeout(ctx, t.cfg.ReadyTimeout)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
@@ -23,8 +28,8 @@ func (t *Target) awaitReady(ctx context.Context, p *process, logOffset int64) er
 	var last error
 	for {
 		select {
-		case <-p.done:
-			return t.withTail(fmt.Errorf("target: %s ended before it was ready: %s", t.launch.args[0], p.exitStatus()), logOffset)
+		case <-p.Done():
+			return t.withTail(fmt.Errorf("target: %s ended before it was ready: %s", t.launch.args[0], p.ExitStatus()), logOffset)
 		case <-timeout.Done():
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("target: waiting for %s to be ready: %w", t.launch.args[0], err)
@@ -83,7 +88,7 @@ func (t *Target) awaitExternal(ctx context.Context) error {
 // withTail adds to err the last lines of the log since offset.
 func (t *Target) withTail(err error, offset int64) error {
 	path := t.logPath()
-	lines, readErr := tail(path, offset)
+	lines, readErr := subprocess.Tail(path, offset, tailLines)
 	switch {
 	case readErr != nil:
 		return errors.Join(err, readErr)

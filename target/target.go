@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
 // LogFile is the name, in the run's folder, of what the target wrote to its
@@ -29,7 +31,7 @@ type Config struct {
 	// Self is the path of the xdsbench executable, for kind embedded.
 	Self string
 	// Environ is the environment, as os.Environ returns it, from which the
-	// target inherits PATH, HOME and TMPDIR. Nil means os.Environ().
+	// target inherits PATH, HOME and TMPDIR if they are there.
 	Environ []string
 	// ReadyTimeout bounds the start; 0 means 60 seconds.
 	ReadyTimeout time.Duration
@@ -71,7 +73,7 @@ type Target struct {
 
 	// mu guards what follows.
 	mu   sync.Mutex
-	proc *process // the latest life; nil for an external target
+	proc *subprocess.Process // the latest life; nil for an external target
 	used Usage    // by the lives before proc, and the peaks seen
 }
 
@@ -89,9 +91,6 @@ func Start(ctx context.Context, cfg Config) (*Target, error) {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Environ == nil {
-		cfg.Environ = os.Environ()
 	}
 	l, err := newLaunch(ctx, cfg)
 	if err != nil {
@@ -143,19 +142,19 @@ func (t *Target) begin(ctx context.Context) error {
 	cmd.Env = entries(t.launch.env)
 	cmd.Stdout, cmd.Stderr = log, log
 	started := time.Now()
-	p, err := startProcess(cmd)
+	p, err := subprocess.Start(cmd)
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", t.launch.args[0], err)
 	}
-	t.cfg.Log.Debug("target started", "pid", p.pid, "command", t.launch.args)
+	t.cfg.Log.Debug("target started", "pid", p.PID(), "command", t.launch.args)
 	if err := t.awaitReady(ctx, p, offset); err != nil {
-		return errors.Join(err, p.stop(context.WithoutCancel(ctx), t.cfg.StopGrace), t.removeWorkDir())
+		return errors.Join(err, p.Stop(context.WithoutCancel(ctx), t.cfg.StopGrace), t.removeWorkDir())
 	}
-	t.cfg.Log.Debug("target ready", "pid", p.pid, "after", time.Since(started))
+	t.cfg.Log.Debug("target ready", "pid", p.PID(), "after", time.Since(started))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.proc != nil {
-		t.used.CPUSeconds += t.proc.cpuSeconds
+		t.used.CPUSeconds += t.proc.CPUSeconds()
 	}
 	t.proc = p
 	return nil
@@ -179,7 +178,7 @@ func (t *Target) stopLocked(ctx context.Context) error {
 	// A last look at what the process used: after its end the kernel tells only
 	// the processor time. One that crashed has nothing left to look at.
 	_, _ = t.Usage(ctx)
-	if err := p.stop(ctx, t.cfg.StopGrace); err != nil {
+	if err := p.Stop(ctx, t.cfg.StopGrace); err != nil {
 		return err
 	}
 	return t.removeWorkDir()
@@ -220,7 +219,7 @@ func (t *Target) Restart(ctx context.Context) error {
 // Restart there is a new channel. It is nil for an external target.
 func (t *Target) Exited() <-chan struct{} {
 	if p := t.process(); p != nil {
-		return p.done
+		return p.Done()
 	}
 	return nil
 }
@@ -229,10 +228,10 @@ func (t *Target) Exited() <-chan struct{} {
 // nil while the process runs, and for an external target.
 func (t *Target) ExitError() error {
 	p := t.process()
-	if p == nil || !p.exited() {
+	if p == nil || !p.Exited() {
 		return nil
 	}
-	return t.withTail(fmt.Errorf("target: process %d ended: %s", p.pid, p.exitStatus()), 0)
+	return t.withTail(fmt.Errorf("target: process %d ended: %s", p.PID(), p.ExitStatus()), 0)
 }
 
 // XDSAddresses returns where the target serves ADS, HOST:PORT; one per replica.
@@ -249,14 +248,14 @@ func (t *Target) Info() Info {
 		PprofURL:     t.launch.pprofURL,
 	}
 	if p := t.process(); p != nil {
-		info.PID = p.pid
+		info.PID = p.PID()
 		info.Env = redact(t.launch.env)
 		info.Log = t.logPath()
 	}
 	return info
 }
 
-func (t *Target) process() *process {
+func (t *Target) process() *subprocess.Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.proc

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
 // Usage is what a target has cost so far.
@@ -32,7 +34,7 @@ func (t *Target) Usage(ctx context.Context) (Usage, error) {
 	if p == nil {
 		now, err = t.scrapedUsage(ctx)
 	} else {
-		now, err = p.usage(t.cfg.Spec.Kind == KindExec)
+		now, err = processUsage(p, t.cfg.Spec.Kind == KindExec)
 	}
 	if err != nil {
 		return Usage{}, err
@@ -45,17 +47,17 @@ func (t *Target) Usage(ctx context.Context) (Usage, error) {
 	return now, nil
 }
 
-// usage measures this life of the process, and of its whole group if it may have
+// processUsage measures this life of the process, and of its whole group if it may have
 // children. The peak of a group is the sum of its members' peaks, which may lie
 // at different times.
-func (p *process) usage(group bool) (Usage, error) {
-	if p.exited() {
-		return Usage{CPUSeconds: p.cpuSeconds}, nil
+func processUsage(p *subprocess.Process, group bool) (Usage, error) {
+	if p.Exited() {
+		return Usage{CPUSeconds: p.CPUSeconds()}, nil
 	}
-	leader, err := procfs.NewProc(p.pid)
+	leader, err := procfs.NewProc(p.PID())
 	if errors.Is(err, fs.ErrNotExist) {
-		<-p.done // it was reaped just now
-		return Usage{CPUSeconds: p.cpuSeconds}, nil
+		<-p.Done() // it was reaped just now
+		return Usage{CPUSeconds: p.CPUSeconds()}, nil
 	}
 	if err != nil {
 		return Usage{}, fmt.Errorf("target: usage: %w", err)
@@ -68,8 +70,8 @@ func (p *process) usage(group bool) (Usage, error) {
 	}
 	var sum Usage
 	for _, member := range members {
-		u, err := memberUsage(member, p.pid)
-		if err != nil && member.PID == p.pid {
+		u, err := memberUsage(member, p.PID())
+		if err != nil && member.PID == p.PID() {
 			return Usage{}, fmt.Errorf("target: usage: %w", err)
 		}
 		// Another member, or a stranger, may have ended since it was listed.

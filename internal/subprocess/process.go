@@ -1,22 +1,19 @@
-package target
+package subprocess
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// process is one life of a started target: the leader of a process group.
-type process struct {
+// Process is a started program: the leader of a process group.
+type Process struct {
 	// Fixed once started.
 	cmd *exec.Cmd
 	pid int
@@ -30,16 +27,17 @@ type process struct {
 	cpuSeconds float64
 }
 
-// startProcess starts cmd in a process group of its own. The process lives until
-// it exits or is stopped.
-func startProcess(cmd *exec.Cmd) (*process, error) {
+// Start starts cmd in a process group of its own, and sets its SysProcAttr for
+// that. The process lives until it exits or is stopped. Its output must go to
+// files: a pipe would keep what the group leaves behind in the way of its end.
+func Start(cmd *exec.Cmd) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true,
 		// The leader dies with us, even if we are killed. It reaches the leader
 		// alone: what a wrapper script started survives a killed harness.
 		Pdeathsig: syscall.SIGKILL,
 	}
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go p.run(started)
 	if err := <-started; err != nil {
@@ -49,7 +47,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 }
 
 // run starts the process, waits for its end and kills what is left of its group.
-func (p *process) run(started chan<- error) {
+func (p *Process) run(started chan<- error) {
 	// Pdeathsig is sent when the thread that forked ends, not the process
 	// (prctl(2), PR_SET_PDEATHSIG): this goroutine keeps its thread meanwhile.
 	runtime.LockOSThread()
@@ -78,10 +76,16 @@ func (p *process) run(started chan<- error) {
 }
 
 // signal sends a signal to the group. A group without members is no error.
-func (p *process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.pid, sig) }
+func (p *Process) signal(sig syscall.Signal) { _ = syscall.Kill(-p.pid, sig) }
 
-// exited reports whether the process has ended.
-func (p *process) exited() bool {
+// PID returns the number of the process, and of its group.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the process has been reaped and its group killed.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exited reports whether Done is closed.
+func (p *Process) Exited() bool {
 	select {
 	case <-p.done:
 		return true
@@ -90,18 +94,24 @@ func (p *process) exited() bool {
 	}
 }
 
-// exitStatus says how the process ended, such as "exit status 1".
-func (p *process) exitStatus() string {
+// ExitStatus says how the process ended, such as "exit status 1" or "signal:
+// killed". It may be called once Exited.
+func (p *Process) ExitStatus() string {
 	if p.err != nil {
 		return p.err.Error()
 	}
 	return "exit status 0"
 }
 
-// stop asks the group to end with SIGTERM, and kills it after the grace period
-// or when ctx is done. It returns when the leader is reaped.
-func (p *process) stop(ctx context.Context, grace time.Duration) error {
-	if p.exited() {
+// CPUSeconds returns the processor time of the process and of the children it
+// waited for. It may be called once Exited.
+func (p *Process) CPUSeconds() float64 { return p.cpuSeconds }
+
+// Stop asks the group to end with SIGTERM, and kills it after the grace period
+// or when ctx is done. It returns when the leader is reaped; what the leader
+// leaves behind in its group is killed then. Stopping twice does nothing.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
+	if p.Exited() {
 		return nil
 	}
 	p.signal(syscall.SIGTERM)
@@ -120,30 +130,6 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	case <-p.done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("target: process %d is still there 5s after SIGKILL", p.pid)
+		return fmt.Errorf("process %d is still there 5s after SIGKILL", p.pid)
 	}
-}
-
-// tailLines is how many lines of a target's log an error quotes.
-const tailLines = 15
-
-// tail returns the last lines of the file, looking at nothing before offset and
-// at no more than the last 64 KiB.
-func tail(path string, offset int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return "", err
-	}
-	from := max(offset, end-64<<10)
-	data, err := io.ReadAll(io.NewSectionReader(f, from, end-from))
-	if err != nil {
-		return "", err
-	}
-	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n"), nil
 }

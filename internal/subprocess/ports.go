@@ -1,4 +1,4 @@
-package target
+package subprocess
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// freeAddresses returns n different addresses on 127.0.0.1 that nothing listens
+// FreeAddresses returns n different addresses on 127.0.0.1 that nothing listens
 // on. The ports lie below 32768, where Linux begins to take the local ports of
-// outgoing connections by default: the fleet's own connections cannot occupy
-// them while the target is down.
-func freeAddresses(ctx context.Context, n int) ([]string, error) {
+// outgoing connections by default: the connections of a fleet cannot occupy
+// them while the program that listened on them is down.
+func FreeAddresses(ctx context.Context, n int) ([]string, error) {
 	var addresses []string
 	var listeners []net.Listener
 	defer func() {
@@ -35,5 +35,5 @@ func freeAddresses(ctx context.Context, n int) ([]string, error) {
 		listeners = append(listeners, l)
 		addresses = append(addresses, address)
 	}
-	return nil, fmt.Errorf("target: no free port on 127.0.0.1 between 20000 and 32000: %w", lastErr)
+	return nil, fmt.Errorf("no free port on 127.0.0.1 between 20000 and 32000: %w", lastErr)
 }
