@@ -71,7 +71,7 @@ type Service struct {
 // sliceModel is one EndpointSlice. An element of endpoints is replaced, never
 // changed through its pointers: the objects handed out share them.
 type sliceModel struct {
-	name      string
+	name, key string
 	endpoints []discoveryv1.Endpoint
 }
 
@@ -115,7 +115,8 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 // grow makes sure that the slice with this index exists.
 func (s *Service) grow(slice int) {
 	for len(s.slices) <= slice {
-		s.slices = append(s.slices, sliceModel{name: s.name + "-" + strconv.Itoa(len(s.slices))})
+		name := s.name + "-" + strconv.Itoa(len(s.slices))
+		s.slices = append(s.slices, sliceModel{name: name, key: s.namespace + "/" + name})
 	}
 }
 
@@ -180,8 +181,8 @@ func (s *Service) Slices() []*discoveryv1.EndpointSlice {
 // NumSlices returns how many EndpointSlices the service has, at least one.
 func (s *Service) NumSlices() int { return len(s.slices) }
 
-// SliceName returns the name of the EndpointSlice with this index.
-func (s *Service) SliceName(i int) string { return s.slices[i].name }
+// SliceKey returns "namespace/name" of the EndpointSlice with this index.
+func (s *Service) SliceKey(i int) string { return s.slices[i].key }
 
 // Slice returns the EndpointSlice with this index as it should now be. Later
 // operations do not change the object, but it shares the parts of its
