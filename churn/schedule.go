@@ -17,6 +17,9 @@ type Schedule struct {
 	Warnings []string
 }
 
+// Len returns how many writes are planned.
+func (s *Schedule) Len() int { return len(s.Steps) }
+
 // Step is one planned write of one EndpointSlice.
 type Step struct {
 	// Seq numbers the steps from 1; Op the operations that they belong to.
@@ -72,8 +75,10 @@ func (c change) apply(s *mesh.Service) (mesh.Change, error) {
 // The names and addresses of new pods start where the mesh's own end, so a
 // second plan for the same mesh is to be made after the first has been run.
 func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Schedule, error) {
-	if err := Validate(specs); err != nil {
-		return nil, err
+	for i, spec := range specs {
+		if err := spec.Validate(); err != nil {
+			return nil, fmt.Errorf("churn[%d]: %w", i, err)
+		}
 	}
 	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod()}
 	for _, s := range m.Services {

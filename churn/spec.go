@@ -79,20 +79,13 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Validate returns every problem of a profile's churn list, joined; each is one
-// line that begins with the path of the field, such as "churn[0].kind".
-func Validate(specs []Spec) error {
-	var problems []error
-	for i, s := range specs {
-		problems = append(problems, s.WithDefaults().validate(fmt.Sprintf("churn[%d]", i)))
-	}
-	return errors.Join(problems...)
-}
-
-func (s Spec) validate(path string) error {
+// Validate returns every problem of the spec, joined; each is one line that
+// begins with the name of the field.
+func (s Spec) Validate() error {
+	s = s.WithDefaults()
 	var problems []error
 	problem := func(field string, value any, want string) {
-		problems = append(problems, fmt.Errorf("%s.%s: %v: %s", path, field, value, want))
+		problems = append(problems, fmt.Errorf("%s: %v: %s", field, value, want))
 	}
 	choice := func(field, value string, known ...string) {
 		if !slices.Contains(known, value) {

@@ -60,7 +60,7 @@ type Mesh struct {
 	// Fleet are the services whose pods the fake proxies are, one per namespace.
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
-	Proxies []Pod
+	Proxies []ProxyPod
 
 	next  *atomic.Int64
 	byKey map[string]*Service
