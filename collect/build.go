@@ -1,0 +1,284 @@
+package collect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// builder makes the result of a closed Collector, of which nothing changes any
+// more.
+type builder struct {
+	c      *Collector
+	result *Result
+}
+
+func (b *builder) build(f Final) {
+	r := b.result
+	r.Proxies = b.proxies()
+	r.Sync = b.sync()
+	r.Mutations = b.mutations(f.Scheduled)
+	r.Propagation = b.propagation()
+	r.Volume = b.volume(steadyPhase)
+	r.Acks = b.acks()
+	if f.Held != nil && f.Truth != nil {
+		r.Convergence = b.c.converge(f)
+		for _, s := range b.c.shards {
+			r.Convergence.OrderingViolations += s.outOfOrder
+		}
+	}
+	r.Harness = &Harness{
+		ScheduleLag: b.times(b.c.mixed.scheduleLag),
+		StampLag:    b.merged(func(s *shard) *hdrhistogram.Histogram { return s.stampLag }, newTimes(), secondsPerNanosecond),
+	}
+	r.MutationRows = b.mutationRows()
+	r.ProxyRows = b.proxyRows()
+	r.Errors = append(r.Errors, r.Propagation.check()...)
+	b.warn()
+}
+
+// times summarises a histogram of nanoseconds.
+func (b *builder) times(h *hdrhistogram.Histogram) *Distribution {
+	return b.distribution(h, secondsPerNanosecond)
+}
+
+func (b *builder) distribution(h *hdrhistogram.Histogram, scale float64) *Distribution {
+	d, err := distribution(h, scale)
+	if err != nil {
+		b.result.Errors = append(b.result.Errors, err.Error())
+	}
+	return d
+}
+
+// merged sums one histogram of every shard into an empty one.
+func (b *builder) merged(of func(*shard) *hdrhistogram.Histogram, into *hdrhistogram.Histogram, scale float64) *Distribution {
+	for _, s := range b.c.shards {
+		if dropped := into.Merge(of(s)); dropped > 0 {
+			b.result.Errors = append(b.result.Errors, fmt.Sprintf("merging histograms lost %d samples", dropped))
+		}
+	}
+	return b.distribution(into, scale)
+}
+
+func (b *builder) proxies() *Proxies {
+	p := &Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int)}
+	for _, v := range b.c.cfg.Variants {
+		p.ByVariant[v.String()]++
+	}
+	for _, s := range b.c.shards {
+		p.Disconnects += s.disconnects
+		p.Refused += s.refused
+		for i := range s.proxies {
+			if s.proxies[i].wasConnected {
+				p.Connected++
+			}
+			if s.proxies[i].wasReady {
+				p.Ready++
+			}
+		}
+	}
+	return p
+}
+
+func (b *builder) sync() *Sync {
+	y := &Sync{
+		TimeToReady:         b.merged(func(s *shard) *hdrhistogram.Histogram { return s.timeToReady }, newTimes(), secondsPerNanosecond),
+		ReadyAgain:          b.merged(func(s *shard) *hdrhistogram.Histogram { return s.again }, newTimes(), secondsPerNanosecond),
+		ConfigBytesPerProxy: b.merged(func(s *shard) *hdrhistogram.Histogram { return s.configBytes }, newSizes(), 1),
+		ConfigBytesByType:   make(map[string]int64),
+		Volume:              b.volume(syncPhase),
+	}
+	for _, s := range b.c.shards {
+		y.Unexplained += s.unexplained[syncPhase]
+		for t, n := range s.configByType {
+			if n > 0 {
+				y.ConfigBytesByType[event.Type(t).String()] += n
+			}
+		}
+	}
+	return y
+}
+
+func (b *builder) mutations(scheduled int) *Mutations {
+	r := &Mutations{Scheduled: scheduled, WarmUp: b.c.mixed.warmUp, ByKind: make(map[string]int)}
+	for _, m := range b.c.mixed.all {
+		if m.late {
+			r.Late++
+		}
+		if m.failed && !m.seen {
+			r.Failed++
+			continue
+		}
+		r.Applied++
+		r.ByKind[m.kind]++
+		if m.failed {
+			r.FailedButSeen++
+		}
+		if !m.answered {
+			r.Unanswered++
+		}
+		switch {
+		case len(m.targets) == 0:
+			r.Silent++
+		case m.sums.unreached > 0:
+			r.Incomplete++
+		default:
+			r.Complete++
+		}
+	}
+	return r
+}
+
+func (b *builder) propagation() *Propagation {
+	sums := b.c.mixed.sums
+	p := &Propagation{}
+	for _, s := range b.c.shards {
+		sums.add(&s.sums)
+		p.Unexplained += s.unexplained[steadyPhase]
+		p.Regressed += s.regressed
+		room := maxExamples - len(p.Examples)
+		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
+	}
+	p.All = b.merged(func(s *shard) *hdrhistogram.Histogram { return s.all }, newTimes(), secondsPerNanosecond)
+	p.FromAck = b.merged(func(s *shard) *hdrhistogram.Histogram { return s.fromAck }, b.c.mixed.fromAck, secondsPerNanosecond)
+	p.FirstProxy = b.times(b.c.mixed.first)
+	p.LastProxy = b.times(b.c.mixed.last)
+	p.Spread = b.times(b.c.mixed.spread)
+	p.Expected, p.Deliveries, p.Superseded = sums.expected, sums.delivered, sums.superseded
+	p.Unreached, p.Interrupted, p.Retired = sums.unreached, sums.interrupted, sums.retired
+	p.Unobserved, p.Unrecordable, p.ReceivedBeforeAck = sums.unobserved, sums.unrecordable, sums.beforeAck
+	return p
+}
+
+func (b *builder) volume(in phase) *Volume {
+	v := &Volume{ByType: make(map[string]Traffic), ByVariant: make(map[string]VariantTraffic)}
+	for _, s := range b.c.shards {
+		v.DuplicateResources += s.duplicates[in]
+		for variant := range s.traffic[in] {
+			for typ, t := range s.traffic[in][variant] {
+				v.add(event.Variant(variant).String(), event.Type(typ).String(), t)
+			}
+		}
+	}
+	return v
+}
+
+func (v *Volume) add(variant, typ string, t Traffic) {
+	if t == (Traffic{}) {
+		return
+	}
+	v.ByType[typ] = v.ByType[typ].plus(t)
+	of := v.ByVariant[variant]
+	if of.ByType == nil {
+		of.ByType = make(map[string]Traffic)
+	}
+	of.Traffic = of.plus(t)
+	of.ByType[typ] = of.ByType[typ].plus(t)
+	v.ByVariant[variant] = of
+}
+
+func (t Traffic) plus(o Traffic) Traffic {
+	return Traffic{
+		Responses: t.Responses + o.Responses,
+		Resources: t.Resources + o.Resources,
+		Removed:   t.Removed + o.Removed,
+		Bytes:     t.Bytes + o.Bytes,
+	}
+}
+
+func (b *builder) acks() *Acks {
+	a := &Acks{NacksByType: make(map[string]int64)}
+	var loops int64
+	for _, s := range b.c.shards {
+		a.Sent += s.acks
+		a.NacksInjected += s.nacksInjected
+		a.NacksInvalid += s.nacksInvalid
+		loops += s.nackLoops
+		for t, n := range s.nacksByType {
+			if n > 0 {
+				a.NacksByType[event.Type(t).String()] += n
+			}
+		}
+	}
+	if at := event.Time(b.c.steadyAt.Load()); at != 0 && loops > 0 {
+		a.NackLoopRate = float64(loops) / b.c.cfg.Clock.Now().Sub(at).Seconds()
+	}
+	return a
+}
+
+// warn adds the caveats that the numbers themselves show.
+func (b *builder) warn() {
+	var bad int64
+	for _, s := range b.c.shards {
+		bad += s.stampsBad
+	}
+	r := b.result
+	for _, w := range []struct {
+		n    int64
+		text string
+	}{
+		{b.c.strays.Load(), "events named a proxy that is not in the fleet and were ignored"},
+		{bad, "responses had no usable stamp of their socket read; stampLag leaves them out"},
+		{int64(b.c.mixed.issuedEarly), "mutations were issued before their intended time; scheduleLag leaves them out"},
+		{r.Propagation.Unrecordable, "deliveries took under 0 s or over 1 h and are in no histogram"},
+		{int64(r.Mutations.FailedButSeen), "writes failed at the client, but proxies received their state: they count as applied"},
+		{int64(r.Mutations.Unanswered), "writes had no answer when the run ended"},
+	} {
+		if w.n > 0 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%d %s", w.n, w.text))
+		}
+	}
+}
+
+func (b *builder) mutationRows() []MutationRow {
+	rows := make([]MutationRow, 0, len(b.c.mixed.all))
+	start := event.Time(b.c.steadyAt.Load())
+	for _, m := range b.c.mixed.all {
+		row := MutationRow{
+			Seq: m.seq, Op: m.op, Kind: m.kind, Step: m.step, Service: m.service, Object: m.object,
+			Intended: m.intended.Sub(start).Seconds(), Issued: m.issued.Sub(start).Seconds(),
+			Late: m.late, Silent: len(m.targets) == 0, Failed: m.failed && !m.seen,
+			Expected: m.sums.expected, Delivered: m.sums.delivered, Superseded: m.sums.superseded,
+			Unreached: m.sums.unreached, Interrupted: m.sums.interrupted, Retired: m.sums.retired,
+			Sampled: m.sampled,
+		}
+		if m.acked != 0 {
+			row.Acked = m.acked.Sub(start).Seconds()
+		}
+		if m.sampled {
+			row.First, row.Last = m.firstAt.Sub(m.intended).Seconds(), m.lastAt.Sub(m.intended).Seconds()
+			row.Median, row.P99 = float64(m.median)*secondsPerNanosecond, float64(m.p99)*secondsPerNanosecond
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y MutationRow) int { return cmp.Compare(x.Seq, y.Seq) })
+	return rows
+}
+
+func (b *builder) proxyRows() []ProxyRow {
+	rows := make([]ProxyRow, 0, b.c.cfg.Proxies)
+	for p := range b.c.cfg.Proxies {
+		px := b.c.shards[p/b.c.shardSize].proxy(p)
+		row := ProxyRow{
+			Proxy: p, Variant: b.c.cfg.Variants[p].String(),
+			Ready: px.wasReady, TimeToReady: px.timeToReady.Seconds(), ConfigBytes: px.configBytes,
+			Disconnects: px.disconnects, Refused: px.refused,
+			Responses: px.responses, Bytes: px.bytes, Nacks: px.nacks,
+			Deliveries: px.delivered, Unreached: px.unreached, Interrupted: px.interrupted,
+		}
+		if len(b.c.cfg.Names) > 0 {
+			row.Name = b.c.cfg.Names[p]
+		}
+		if px.latencies != nil {
+			q := px.latencies.ValueAtPercentilesSlice([]float64{50, 99})
+			row.P50, row.P99 = float64(q[0])*secondsPerNanosecond, float64(q[1])*secondsPerNanosecond
+			row.Max = float64(px.latencies.Max()) * secondsPerNanosecond
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,142 @@
+package collect
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// entry is one state in a cluster's history. The first entry of a cluster in
+// the baseline has no mutation.
+type entry struct {
+	state  event.Fingerprint
+	issued event.Time
+	m      *mutation
+}
+
+// nothing is the position of a proxy that has received no state of a cluster.
+const nothing = -1
+
+// cluster follows one EDS resource.
+type cluster struct {
+	name string
+	// baseline says that the history starts with the state the mesh began with,
+	// so that every state a proxy can rightly hold is in it.
+	baseline bool
+
+	// history only grows; readers take the slice as it is.
+	history atomic.Pointer[[]entry]
+	// appending guards writers of history.
+	appending sync.Mutex
+
+	// Per proxy, guarded by the mutex of the proxy's shard: the index in history
+	// of what it last received, whether it subscribes, and whether it has since
+	// received a state that no mutation explains.
+	position   []int32
+	subscribed bitset
+	astray     bitset
+}
+
+func newCluster(name string, proxies int) *cluster {
+	c := &cluster{
+		name:       name,
+		position:   make([]int32, proxies),
+		subscribed: newBitset(proxies),
+		astray:     newBitset(proxies),
+	}
+	for p := range c.position {
+		c.position[p] = nothing
+	}
+	c.history.Store(&[]entry{})
+	return c
+}
+
+// append adds a state and returns its index.
+func (c *cluster) append(e entry) int32 {
+	c.appending.Lock()
+	defer c.appending.Unlock()
+	grown := append(*c.history.Load(), e)
+	c.history.Store(&grown)
+	return int32(len(grown) - 1)
+}
+
+// next returns the index that the next state will have. It holds until the
+// next append, which is the caller's: mutations of a service are serial.
+func (c *cluster) next() int32 { return int32(len(*c.history.Load())) }
+
+// find returns the newest entry of history, at or after the proxy's position,
+// that has the state and had been issued when the state was received. If there
+// is none, older says whether an entry before the position has the state.
+func find(history []entry, position int32, state event.Fingerprint, received event.Time) (index int32, found, older bool) {
+	for i := int32(len(history)) - 1; i >= max(position, 0); i-- {
+		if history[i].state == state && history[i].issued <= received {
+			return i, true, false
+		}
+	}
+	for i := position - 1; i >= 0; i-- {
+		if history[i].state == state {
+			return nothing, false, true
+		}
+	}
+	return nothing, false, false
+}
+
+// shows reports whether proxy p now holds the newest state of the cluster.
+func (c *cluster) shows(p int) bool {
+	history, at := *c.history.Load(), c.position[p]
+	return at != nothing && !c.astray.has(p) && history[at].state == history[len(history)-1].state
+}
+
+// forget drops what is known of proxy p's subscription.
+func (c *cluster) forget(p int) {
+	c.position[p] = nothing
+	c.subscribed.clear(p)
+	c.astray.clear(p)
+}
+
+// clusters is the set of known clusters: read without a lock, copied to grow.
+type clusters struct {
+	proxies int
+	byName  atomic.Pointer[map[string]*cluster]
+	growing sync.Mutex
+}
+
+func (cs *clusters) get(name string) *cluster { return (*cs.byName.Load())[name] }
+
+// ensure makes sure that every name is known.
+func (cs *clusters) ensure(names []string) {
+	if cs.knows(names) {
+		return
+	}
+	cs.growing.Lock()
+	defer cs.growing.Unlock()
+	grown := maps.Clone(*cs.byName.Load())
+	for _, name := range names {
+		if grown[name] == nil {
+			grown[name] = newCluster(name, cs.proxies)
+		}
+	}
+	cs.byName.Store(&grown)
+}
+
+func (cs *clusters) knows(names []string) bool {
+	known := *cs.byName.Load()
+	for _, name := range names {
+		if known[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// bitset is a set of proxies. Shards begin at multiples of 64, so each word
+// belongs to one shard and is guarded by that shard's mutex.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) has(p int) bool { return b[p>>6]&(1<<(p&63)) != 0 }
+func (b bitset) set(p int)      { b[p>>6] |= 1 << (p & 63) }
+func (b bitset) clear(p int)    { b[p>>6] &^= 1 << (p & 63) }

@@ -1,0 +1,263 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// Config says what a Collector collects.
+type Config struct {
+	// Proxies is the number of proxies; they are numbered from 0.
+	Proxies int
+	// Variants and Names have an entry per proxy. Names may be empty.
+	Variants []event.Variant
+	Names    []string
+	// Clock is the run's clock.
+	Clock event.Clock
+	// Baseline is the state of every service before the first mutation.
+	Baseline []ServiceStates
+	// LateAfter is how long after its intended time a mutation may be issued
+	// before it counts as late; zero means 10 ms.
+	LateAfter time.Duration
+	// SettleAfter is how long after a mutation was issued a pair whose proxy
+	// shows the newest state stops being pending, although it received nothing
+	// since; zero means 10 s, the longest that istiod debounces by default.
+	SettleAfter time.Duration
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// ServiceStates are the states of one service's clusters.
+type ServiceStates struct {
+	// Service is "namespace/name".
+	Service string
+	States  []event.ClusterState
+}
+
+// Validate reports everything that is wrong with the configuration.
+func (cfg *Config) Validate() error {
+	var errs []error
+	if cfg.Proxies < 1 {
+		errs = append(errs, fmt.Errorf("collector: %d proxies: there must be at least 1", cfg.Proxies))
+	}
+	if len(cfg.Variants) != cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d variants for %d proxies: give each proxy one", len(cfg.Variants), cfg.Proxies))
+	}
+	if len(cfg.Names) > 0 && len(cfg.Names) != cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d names for %d proxies: give each proxy one, or none", len(cfg.Names), cfg.Proxies))
+	}
+	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
+		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
+	}
+	return errors.Join(errs...)
+}
+
+const (
+	defaultLateAfter   = 10 * time.Millisecond
+	defaultSettleAfter = 10 * time.Second
+	// maxShards bounds the memory of the shards' histograms, 0.2 MB each.
+	maxShards = 32
+	// maxExamples is how many examples of an anomaly a result keeps.
+	maxExamples = 8
+	// settledFor is how long a count of settled pairs is reused.
+	settledFor = 500 * time.Millisecond
+)
+
+// Collector correlates mutations and responses. Response and Proxy may be
+// called concurrently for different proxies, Begin and End for different
+// services.
+type Collector struct {
+	// Immutable.
+	cfg       Config
+	shardSize int // a multiple of 64
+	shards    []*shard
+
+	// Safe for concurrent use.
+	clusters clusters
+	steadyAt atomic.Int64 // event.Time; 0 before the steady phase
+	strays   atomic.Int64 // events of proxies that do not exist
+	mixed    mixed
+	settled  settled
+
+	finishing sync.Mutex
+	result    *Result // guarded by finishing; set by Finish
+}
+
+// mixed is what does not belong to a shard.
+type mixed struct {
+	sync.Mutex
+	open        map[uint64]*mutation // begun and not ended, by Seq
+	all         []*mutation          // of the steady phase
+	closed      bool
+	warmUp      int
+	finalised   int // of all
+	issuedEarly int
+	scheduleLag *hdrhistogram.Histogram
+	first       *hdrhistogram.Histogram
+	last        *hdrhistogram.Histogram
+	spread      *hdrhistogram.Histogram
+	fromAck     *hdrhistogram.Histogram // receipts that came before End
+	sums        deliverySums            // the same
+}
+
+// settled is a count of settled pairs and when it was made.
+type settled struct {
+	sync.Mutex
+	count int
+	at    event.Time
+}
+
+// New returns a Collector for a run that begins in its sync phase.
+func New(cfg Config) (*Collector, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.LateAfter == 0 {
+		cfg.LateAfter = defaultLateAfter
+	}
+	if cfg.SettleAfter == 0 {
+		cfg.SettleAfter = defaultSettleAfter
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	words := (cfg.Proxies + 63) / 64
+	c := &Collector{cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards)}
+	for first := 0; first < cfg.Proxies; first += c.shardSize {
+		end := min(first+c.shardSize, cfg.Proxies)
+		c.shards = append(c.shards, newShard(len(c.shards), first, end))
+	}
+	c.clusters.proxies = cfg.Proxies
+	known := make(map[string]*cluster)
+	for _, s := range cfg.Baseline {
+		for _, state := range s.States {
+			cl := newCluster(state.Cluster, cfg.Proxies)
+			cl.baseline = true
+			cl.append(entry{state: state.State})
+			known[state.Cluster] = cl
+		}
+	}
+	c.clusters.byName.Store(&known)
+	m := &c.mixed
+	m.open = make(map[uint64]*mutation)
+	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
+	m.spread, m.fromAck = newTimes(), newTimes()
+	return c, nil
+}
+
+// BeginSteady ends the sync phase and the warm-up: from now on mutations have
+// pairs, and traffic counts as volume. Mutations intended before are warm-up.
+// It returns the instant, from which the offsets of mutations.csv count: let
+// the schedule start there.
+func (c *Collector) BeginSteady() event.Time {
+	now := c.cfg.Clock.Now()
+	c.steadyAt.Store(int64(now))
+	return now
+}
+
+// steady reports whether t is in the steady phase or the drain.
+func (c *Collector) steady(t event.Time) bool {
+	at := c.steadyAt.Load()
+	return at != 0 && int64(t) >= at
+}
+
+// shardOf returns the shard of proxy p; nil, counted, if there is no such proxy.
+func (c *Collector) shardOf(p int) *shard {
+	if p < 0 || p >= c.cfg.Proxies {
+		c.strays.Add(1)
+		return nil
+	}
+	return c.shards[p/c.shardSize]
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	// Issued mutations of the steady phase, and of them those that have been
+	// answered and have no pair pending.
+	Issued, Complete int
+	// Deliveries are the pairs that have arrived, Pending those still missing.
+	Deliveries, Pending int
+	// Connected and Ready count proxies that are so now.
+	Connected, Ready int
+	// Responses count all responses since the start.
+	Responses int
+}
+
+// Progress returns a snapshot.
+func (c *Collector) Progress() Progress {
+	p := Progress{Pending: c.Pending()}
+	for _, s := range c.shards {
+		s.mu.Lock()
+		p.Deliveries += int(s.sums.delivered)
+		p.Connected += s.connected
+		p.Ready += s.countReady()
+		p.Responses += int(s.responses)
+		s.mu.Unlock()
+	}
+	c.mixed.Lock()
+	defer c.mixed.Unlock()
+	p.Issued, p.Complete = len(c.mixed.all), c.mixed.finalised
+	return p
+}
+
+// Pending returns how many pairs are still missing. Pairs whose proxy has shown
+// the newest state all along, with nothing received since the mutation, are not
+// counted once Config.SettleAfter has passed.
+func (c *Collector) Pending() int {
+	pending := 0
+	for _, s := range c.shards {
+		s.mu.Lock()
+		pending += int(s.sums.expected - s.sums.ended())
+		s.mu.Unlock()
+	}
+	if pending == 0 {
+		return 0
+	}
+	return max(pending-c.countSettled(), 0)
+}
+
+// countSettled counts pairs as Pending describes; the count is reused for a
+// while, since it looks at every pending pair.
+func (c *Collector) countSettled() int {
+	now := c.cfg.Clock.Now()
+	c.settled.Lock()
+	defer c.settled.Unlock()
+	if c.settled.at != 0 && now.Sub(c.settled.at) < settledFor {
+		return c.settled.count
+	}
+	count, before := 0, now.Add(-c.cfg.SettleAfter)
+	for _, s := range c.shards {
+		s.mu.Lock()
+		for _, o := range s.open {
+			if o.issued > before {
+				continue
+			}
+			for p := range o.live.Load().pendingIn(s) {
+				if o.shown(p) {
+					count++
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+	c.settled.count, c.settled.at = count, now
+	return count
+}
+
+// countReady counts the ready proxies of a locked shard.
+func (s *shard) countReady() int {
+	n := 0
+	for _, word := range s.ready {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}

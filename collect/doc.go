@@ -1,0 +1,30 @@
+// Package collect turns what happens in a run into its result.
+//
+// A Collector hears of every mutation from the churn (Begin, End) and of every
+// response and change of life from the fake proxies (Response, Proxy). It
+// correlates the two by content: each EDS resource has a history of the states
+// the mesh gave it, and the state that a proxy receives names the newest
+// mutation whose state it equals. That mutation, and every older one of the
+// same cluster, has then arrived at that proxy.
+//
+// Each pair of a mutation and a proxy that was ready and subscribed when the
+// mutation was issued ends in exactly one way: delivered, unreached,
+// interrupted (the proxy lost its stream) or retired (the proxy left, or no
+// longer asks for anything that the mutation changed). Finish checks that the
+// four add up to the pairs expected, and says so in the result if they do not.
+//
+// Where a state recurs, as when an endpoint becomes unready and ready again,
+// the newest match counts. A state that recurs before the control plane has
+// looked may cause no response at all; the pair is then delivered, since the
+// proxy shows the state, but without a latency: it is counted as unobserved.
+//
+// A write that fails at the client may have reached the server. A failed
+// mutation's pairs are withdrawn from the pairs expected, unless a proxy has
+// already received its state: then the write did happen, and the mutation
+// counts as applied.
+//
+// Times are nanoseconds inside and seconds in the result. Latencies count from
+// the intended time, and beside it from the acknowledgement. A receipt that
+// precedes the acknowledgement has a negative latency, which no HdrHistogram
+// can hold: it is counted in receivedBeforeAck and left out of fromAck.
+package collect

@@ -1,0 +1,163 @@
+package collect
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// Final is what the end of a run is compared with.
+type Final struct {
+	// Scheduled is how many mutations the schedule had.
+	Scheduled int
+	// Held yields what a proxy holds: EDS resources with the hashes of their
+	// usable endpoints. Nil leaves the result without a convergence check.
+	Held func(proxy int) iter.Seq2[string, []uint64]
+	// Truth yields what the mesh has, in the same form.
+	Truth iter.Seq2[string, []uint64]
+	// StuckWarming counts proxies that wait for resources; nil if not known.
+	StuckWarming *int
+}
+
+// Finish ends every pair that is still pending and returns the result of the
+// run so far; the harness adds what it knows. Call it after the last mutation
+// has ended, and before the proxies are stopped. Later events are ignored, and
+// later calls return the same result.
+func (c *Collector) Finish(f Final) *Result {
+	c.finishing.Lock()
+	defer c.finishing.Unlock()
+	if c.result != nil {
+		return c.result
+	}
+	c.close()
+	b := builder{c: c, result: &Result{Schema: Schema}}
+	b.build(f)
+	c.result = b.result
+	return c.result
+}
+
+// close ends the pending pairs and what waits for an answer.
+func (c *Collector) close() {
+	c.mixed.Lock()
+	c.mixed.closed = true
+	unanswered := c.mixed.open
+	c.mixed.open = make(map[uint64]*mutation)
+	c.mixed.Unlock()
+	now := c.cfg.Clock.Now()
+	for _, s := range c.shards {
+		for _, m := range c.closeShard(s, now) {
+			c.finalise(m)
+		}
+	}
+	for _, m := range unanswered {
+		l := m.live.Load()
+		l.mu.Lock()
+		m.ended = true
+		l.mu.Unlock()
+		c.release(m)
+	}
+}
+
+func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var done []*mutation
+	for _, m := range s.open {
+		for p := range m.live.Load().pendingIn(s) {
+			end := unreached
+			if m.shown(p) {
+				end = unobserved
+			}
+			done = appendDone(done, s.endLocked(m, p, end, now, false))
+		}
+	}
+	s.open = nil
+	return done
+}
+
+// difference counts the endpoints of held that truth has not, and the reverse.
+func difference(held []uint64, truth map[uint64]int) (ghosts, missing int) {
+	left := 0
+	for _, n := range truth {
+		left += n
+	}
+	seen := make(map[uint64]int, len(held))
+	for _, h := range held {
+		seen[h]++
+		if seen[h] > truth[h] {
+			ghosts++
+		} else {
+			left--
+		}
+	}
+	return ghosts, left
+}
+
+// truth is the mesh's state of one cluster.
+type truth struct {
+	state     event.Fingerprint
+	count     int
+	endpoints map[uint64]int
+}
+
+// converge compares what every proxy holds with the mesh.
+func (c *Collector) converge(f Final) *Convergence {
+	truths := make(map[string]truth)
+	for name, endpoints := range f.Truth {
+		t := truth{state: event.FingerprintOf(endpoints), count: len(endpoints), endpoints: make(map[uint64]int)}
+		for _, e := range endpoints {
+			t.endpoints[e]++
+		}
+		truths[name] = t
+	}
+	result := &Convergence{StuckWarming: f.StuckWarming}
+	for p := range c.cfg.Proxies {
+		if s := c.shards[p/c.shardSize]; s.proxy(p).retired {
+			continue
+		}
+		result.compare(p, f.Held(p), truths)
+	}
+	return result
+}
+
+func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth) {
+	diverged := false
+	for name, endpoints := range held {
+		t, known := truths[name]
+		if !known || (len(endpoints) == t.count && event.FingerprintOf(endpoints) == t.state) {
+			continue
+		}
+		ghosts, missing := difference(endpoints, t.endpoints)
+		diverged = true
+		v.GhostEndpoints += int64(ghosts)
+		v.MissingEndpoints += int64(missing)
+		if len(v.Examples) < maxExamples {
+			v.Examples = append(v.Examples, Divergence{Proxy: p, Cluster: name, Ghosts: ghosts, Missing: missing})
+		}
+	}
+	if diverged {
+		v.Diverged++
+	}
+}
+
+// check reports contradictions in the books of the pairs.
+func (p *Propagation) check() []string {
+	var problems []string
+	if ended := p.Deliveries + p.Unreached + p.Interrupted + p.Retired; ended != p.Expected {
+		problems = append(problems, fmt.Sprintf(
+			"accounting: %d pairs expected, but %d ended (%d delivered, %d unreached, %d interrupted, %d retired): please report this as a bug",
+			p.Expected, ended, p.Deliveries, p.Unreached, p.Interrupted, p.Retired))
+	}
+	samples := p.Unobserved + p.Unrecordable
+	if p.All != nil {
+		samples += p.All.Count
+	}
+	if samples != p.Deliveries {
+		problems = append(problems, fmt.Sprintf(
+			"accounting: %d pairs delivered, but %d have a latency or a reason to have none: please report this as a bug",
+			p.Deliveries, samples))
+	}
+	return problems
+}

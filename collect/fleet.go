@@ -1,0 +1,257 @@
+package collect
+
+import (
+	"fmt"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// inlineDone is how many mutations one event can complete without allocating.
+const inlineDone = 16
+
+// Response takes note of a response at a proxy. It keeps nothing of r.
+func (c *Collector) Response(r *event.Response) {
+	s := c.shardOf(r.Proxy)
+	if s == nil {
+		return
+	}
+	var buf [inlineDone]*mutation
+	done := buf[:0]
+	in := syncPhase
+	if c.steady(r.Received) {
+		in = steadyPhase
+	}
+	s.mu.Lock()
+	if !s.closed {
+		s.countLocked(r, in)
+		for i := range r.States {
+			if cl := c.clusters.get(r.States[i].Cluster); cl != nil {
+				done = s.receiveLocked(done, cl, r.Proxy, r.States[i].State, r.Received, in)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range done {
+		c.finalise(m)
+	}
+}
+
+// countLocked counts the response's traffic, answer and stamps.
+func (s *shard) countLocked(r *event.Response, in phase) {
+	px := s.proxy(r.Proxy)
+	typ := min(r.Type, event.OtherType)
+	t := &s.traffic[in][min(r.Variant, event.Delta)][typ]
+	t.Responses++
+	t.Resources += int64(r.Resources)
+	t.Removed += int64(r.Removed)
+	t.Bytes += int64(r.Bytes)
+	s.duplicates[in] += int64(r.Duplicates)
+	s.responses++
+	s.outOfOrder += int64(r.OutOfOrder)
+	px.responses++
+	px.bytes += int64(r.Bytes)
+	if r.Socket == 0 || s.stampLag.RecordValue(int64(r.Received.Sub(r.Socket))) != nil {
+		s.stampsBad++
+	}
+	if !r.Nacked {
+		s.acks++
+		px.nacked &^= 1 << typ
+		return
+	}
+	px.nacks++
+	s.nacksByType[typ]++
+	if r.Injected {
+		s.nacksInjected++
+	} else {
+		s.nacksInvalid++
+	}
+	if in == steadyPhase && px.nacked&(1<<typ) != 0 {
+		s.nackLoops++
+	}
+	px.nacked |= 1 << typ
+}
+
+// receiveLocked moves proxy p to a received state of cl and ends the pairs that
+// have thereby arrived. It returns done with the mutations that this completed.
+func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {
+	cl.subscribed.set(p)
+	history, held := *cl.history.Load(), cl.position[p]
+	index, found, older := find(history, held, state, at)
+	if !found {
+		if cl.baseline || held != nothing {
+			s.unexplainedLocked(cl, p, state, at, in, older)
+			cl.astray.set(p)
+		}
+		return done
+	}
+	cl.astray.clear(p)
+	cl.position[p] = index
+	readyAt := s.proxy(p).readyAt
+	for i := index; i > held && i >= 0; i-- {
+		e := &history[i]
+		if e.issued < readyAt {
+			break // pairs are with mutations issued after the proxy became ready
+		}
+		if e.m == nil {
+			continue
+		}
+		l := e.m.live.Load()
+		if l == nil || !l.pending(s, p) {
+			continue
+		}
+		if all, later := e.m.reached(p); all {
+			done = appendDone(done, s.endLocked(e.m, p, delivered, at, later))
+		}
+	}
+	return done
+}
+
+func (s *shard) unexplainedLocked(cl *cluster, p int, state event.Fingerprint, at event.Time, in phase, older bool) {
+	s.unexplained[in]++
+	if in != steadyPhase {
+		return
+	}
+	if older {
+		s.regressed++
+	}
+	if len(s.examples) >= maxExamples {
+		return
+	}
+	example := UnexplainedState{
+		Proxy: p, Cluster: cl.name, Received: fingerprintText(state), Regressed: older, At: at.Duration().Seconds(),
+	}
+	if held := cl.position[p]; held != nothing {
+		example.Held = fingerprintText((*cl.history.Load())[held].state)
+	}
+	s.examples = append(s.examples, example)
+}
+
+func fingerprintText(f event.Fingerprint) string { return fmt.Sprintf("%016x", uint64(f)) }
+
+func appendDone(done []*mutation, m *mutation) []*mutation {
+	if m == nil {
+		return done
+	}
+	return append(done, m)
+}
+
+// Proxy takes note of a change in a proxy's life. It keeps nothing of e.
+func (c *Collector) Proxy(e *event.ProxyEvent) {
+	s := c.shardOf(e.Proxy)
+	if s == nil {
+		return
+	}
+	if e.Kind == event.Subscribed {
+		c.clusters.ensure(e.Clusters)
+	}
+	s.mu.Lock()
+	var done []*mutation
+	if !s.closed {
+		done = c.proxyLocked(s, e)
+	}
+	s.mu.Unlock()
+	for _, m := range done {
+		c.finalise(m)
+	}
+}
+
+func (c *Collector) proxyLocked(s *shard, e *event.ProxyEvent) []*mutation {
+	px := s.proxy(e.Proxy)
+	switch e.Kind {
+	case event.Connected:
+		px.wasConnected = true
+		s.connectLocked(px, true)
+	case event.Ready:
+		s.readyLocked(px, e)
+	case event.Disconnected:
+		s.disconnects++
+		px.disconnects++
+		return c.leaveLocked(s, e.Proxy, interrupted, e.At)
+	case event.Refused:
+		s.refused++
+		px.refused++
+		if px.connected {
+			return c.leaveLocked(s, e.Proxy, interrupted, e.At)
+		}
+	case event.Retired:
+		px.retired = true
+		return c.leaveLocked(s, e.Proxy, retired, e.At)
+	case event.Subscribed:
+		for _, name := range e.Clusters {
+			c.clusters.get(name).subscribed.set(e.Proxy)
+		}
+	case event.Unsubscribed:
+		return c.unsubscribeLocked(s, e)
+	}
+	return nil
+}
+
+func (s *shard) connectLocked(px *proxy, connected bool) {
+	if px.connected == connected {
+		return
+	}
+	px.connected = connected
+	if connected {
+		s.connected++
+	} else {
+		s.connected--
+	}
+}
+
+func (s *shard) readyLocked(px *proxy, e *event.ProxyEvent) {
+	s.ready.set(e.Proxy - s.first)
+	px.readyAt = e.At
+	s.lastReady = max(s.lastReady, e.At)
+	if px.wasReady {
+		_ = s.again.RecordValue(int64(e.Since)) // over an hour: no figure to keep
+		return
+	}
+	px.wasReady = true
+	px.timeToReady = e.Since
+	_ = s.timeToReady.RecordValue(int64(e.Since))
+	for t, n := range e.ConfigBytes {
+		s.configByType[t] += n
+		px.configBytes += n
+	}
+	_ = s.configBytes.RecordValue(px.configBytes)
+}
+
+// leaveLocked ends the stream of proxy p, and all its pending pairs with it.
+// What it is subscribed to is asked for afresh on its next stream.
+func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mutation {
+	s.ready.clear(p - s.first)
+	s.connectLocked(s.proxy(p), false)
+	var done []*mutation
+	for _, m := range s.open {
+		if l := m.live.Load(); l != nil && l.pending(s, p) {
+			done = appendDone(done, s.endLocked(m, p, e, at, false))
+		}
+	}
+	for _, cl := range *c.clusters.byName.Load() {
+		cl.forget(p)
+	}
+	return done
+}
+
+// unsubscribeLocked ends the pairs that waited for clusters the proxy no longer
+// asks for: delivered if the others have arrived, retired if there is none.
+func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation {
+	for _, name := range e.Clusters {
+		if cl := c.clusters.get(name); cl != nil {
+			cl.forget(e.Proxy)
+		}
+	}
+	var done []*mutation
+	for _, m := range s.open {
+		l := m.live.Load()
+		if l == nil || !l.pending(s, e.Proxy) {
+			continue
+		}
+		if !m.subscribes(e.Proxy) {
+			done = appendDone(done, s.endLocked(m, e.Proxy, retired, e.At, false))
+		} else if all, later := m.reached(e.Proxy); all {
+			done = appendDone(done, s.endLocked(m, e.Proxy, delivered, e.At, later))
+		}
+	}
+	return done
+}

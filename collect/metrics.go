@@ -1,0 +1,231 @@
+package collect
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Metrics is what the control plane's own metrics say of the time between two
+// scrapes. Keys are series in Prometheus notation, without the label "le".
+type Metrics struct {
+	// Gauges are as in the second scrape.
+	Gauges map[string]float64 `json:"gauges,omitempty"`
+	// Counters are increases; those that did not move are left out.
+	Counters map[string]float64 `json:"counters,omitempty"`
+	// Histograms are of the observations between the scrapes; summed over all
+	// labels, and left out without an observation.
+	Histograms map[string]*Quantiles `json:"histograms,omitempty"`
+	// Restarted says that the process was started between the scrapes: counters
+	// and histograms then count from its start.
+	Restarted bool `json:"restarted,omitempty"`
+}
+
+// Quantiles are estimates from a Prometheus histogram, interpolated linearly
+// within a bucket as histogram_quantile does, in the unit of the metric.
+type Quantiles struct {
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	// Width is the width of the bucket that P99 lies in: its uncertainty.
+	Width float64 `json:"width"`
+	// Beyond says that P99 lies above the last bucket edge, which is given instead.
+	Beyond bool `json:"beyond,omitempty"`
+}
+
+// Signals are the four golden signals as far as the control plane's metrics
+// show them; times in seconds, sizes in bytes.
+type Signals struct {
+	Latency    map[string]float64 `json:"latency,omitempty"`
+	Traffic    map[string]float64 `json:"traffic,omitempty"`
+	Errors     map[string]float64 `json:"errors,omitempty"`
+	Saturation map[string]float64 `json:"saturation,omitempty"`
+}
+
+// MetricsDiff compares two scrapes in the Prometheus text format.
+func MetricsDiff(before, after []byte) (*Metrics, error) {
+	old, err := parseMetrics(before)
+	if err != nil {
+		return nil, fmt.Errorf("metrics before: %w", err)
+	}
+	now, err := parseMetrics(after)
+	if err != nil {
+		return nil, fmt.Errorf("metrics after: %w", err)
+	}
+	m := &Metrics{
+		Gauges: make(map[string]float64), Counters: make(map[string]float64), Histograms: make(map[string]*Quantiles),
+	}
+	m.Restarted = gauge(old, "process_start_time_seconds") != gauge(now, "process_start_time_seconds")
+	if m.Restarted {
+		old = nil
+	}
+	for name, family := range now {
+		m.add(name, family, old[name])
+	}
+	return m, nil
+}
+
+func parseMetrics(text []byte) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(bytes.NewReader(text))
+}
+
+func gauge(families map[string]*dto.MetricFamily, name string) float64 {
+	sum := 0.0
+	for _, m := range families[name].GetMetric() {
+		sum += m.GetGauge().GetValue()
+	}
+	return sum
+}
+
+func (m *Metrics) add(name string, now, old *dto.MetricFamily) {
+	switch now.GetType() {
+	case dto.MetricType_GAUGE:
+		if !keepGauge(name) {
+			return
+		}
+		for _, x := range now.GetMetric() {
+			m.Gauges[seriesName(name, x)] = x.GetGauge().GetValue()
+		}
+	case dto.MetricType_COUNTER:
+		earlier := make(map[string]float64)
+		for _, x := range old.GetMetric() {
+			earlier[seriesName(name, x)] = x.GetCounter().GetValue()
+		}
+		for _, x := range now.GetMetric() {
+			series := seriesName(name, x)
+			if moved := x.GetCounter().GetValue() - earlier[series]; moved != 0 {
+				m.Counters[series] = moved
+			}
+		}
+	case dto.MetricType_HISTOGRAM:
+		if q := quantiles(sumHistograms(now).minus(sumHistograms(old))); q != nil {
+			m.Histograms[name] = q
+		}
+	case dto.MetricType_SUMMARY, dto.MetricType_UNTYPED, dto.MetricType_GAUGE_HISTOGRAM:
+		// Quantiles of summaries cannot be subtracted; the others are not used.
+	}
+}
+
+// keepGauge leaves out the dozens of gauges of the Go runtime.
+func keepGauge(name string) bool {
+	return !strings.HasPrefix(name, "go_") || name == "go_goroutines" || name == "go_memstats_heap_inuse_bytes"
+}
+
+func seriesName(name string, m *dto.Metric) string {
+	if len(m.GetLabel()) == 0 {
+		return name
+	}
+	labels := make([]string, 0, len(m.GetLabel()))
+	for _, l := range m.GetLabel() {
+		labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+	}
+	sort.Strings(labels)
+	return name + "{" + strings.Join(labels, ",") + "}"
+}
+
+// buckets is a Prometheus histogram: cumulative counts by upper edge.
+type buckets struct {
+	count, sum float64
+	byEdge     map[float64]float64
+}
+
+func sumHistograms(f *dto.MetricFamily) buckets {
+	b := buckets{byEdge: make(map[float64]float64)}
+	for _, m := range f.GetMetric() {
+		h := m.GetHistogram()
+		b.count += float64(h.GetSampleCount())
+		b.sum += h.GetSampleSum()
+		for _, x := range h.GetBucket() {
+			b.byEdge[x.GetUpperBound()] += float64(x.GetCumulativeCount())
+		}
+	}
+	return b
+}
+
+func (b buckets) minus(o buckets) buckets {
+	d := buckets{count: b.count - o.count, sum: b.sum - o.sum, byEdge: make(map[float64]float64)}
+	for edge, n := range b.byEdge {
+		d.byEdge[edge] = n - o.byEdge[edge]
+	}
+	return d
+}
+
+// quantiles returns nil for a histogram without observations.
+func quantiles(b buckets) *Quantiles {
+	if b.count <= 0 {
+		return nil
+	}
+	q := &Quantiles{Count: int64(b.count), Mean: b.sum / b.count}
+	q.P50, _, _ = b.quantile(0.5)
+	q.P90, _, _ = b.quantile(0.9)
+	q.P99, q.Width, q.Beyond = b.quantile(0.99)
+	return q
+}
+
+// quantile interpolates within the bucket that holds the rank. Above the last
+// finite edge it returns that edge.
+func (b buckets) quantile(q float64) (value, width float64, beyond bool) {
+	edges := make([]float64, 0, len(b.byEdge))
+	for edge := range b.byEdge {
+		if !math.IsInf(edge, 1) {
+			edges = append(edges, edge)
+		}
+	}
+	sort.Float64s(edges)
+	rank, low, below := q*b.count, 0.0, 0.0
+	for _, edge := range edges {
+		n := b.byEdge[edge]
+		if n >= rank && n > below {
+			return low + (edge-low)*(rank-below)/(n-below), edge - low, false
+		}
+		low, below = edge, n
+	}
+	return low, 0, true
+}
+
+// Signals sorts the metrics of istiod, and of control planes that use its names,
+// under the four golden signals.
+func (m *Metrics) Signals() *Signals {
+	s := &Signals{
+		Latency: make(map[string]float64), Traffic: make(map[string]float64),
+		Errors: make(map[string]float64), Saturation: make(map[string]float64),
+	}
+	for _, name := range []string{"pilot_debounce_time", "pilot_proxy_queue_time", "pilot_xds_push_time", "pilot_xds_send_time", "pilot_proxy_convergence_time"} {
+		if q := m.Histograms[name]; q != nil {
+			s.Latency[name+".p50"], s.Latency[name+".p99"] = q.P50, q.P99
+		}
+	}
+	for _, name := range []string{"pilot_inbound_updates", "pilot_push_triggers", "pilot_xds_pushes", "pilot_k8s_reg_events", "pilot_debounced_updates"} {
+		total(m.Counters, name, s.Traffic)
+	}
+	for _, name := range []string{"pilot_xds", "pilot_services"} {
+		total(m.Gauges, name, s.Traffic)
+	}
+	for _, name := range []string{"pilot_total_xds_rejects", "pilot_total_xds_internal_errors", "pilot_xds_write_timeout", "pilot_xds_push_timeout", "pilot_xds_send_failures"} {
+		total(m.Counters, name, s.Errors)
+	}
+	total(m.Counters, "process_cpu_seconds_total", s.Saturation)
+	for _, name := range []string{"process_resident_memory_bytes", "go_goroutines", "pilot_push_queue_depth"} {
+		total(m.Gauges, name, s.Saturation)
+	}
+	return s
+}
+
+// total sums the series of a family into to, if there are any.
+func total(series map[string]float64, name string, to map[string]float64) {
+	for key, value := range series {
+		family, _, _ := strings.Cut(key, "{")
+		if family == name {
+			to[name] += value
+		}
+	}
+}

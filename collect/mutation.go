@@ -1,0 +1,225 @@
+package collect
+
+import (
+	"iter"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// mutation is what is kept of one mutation.
+type mutation struct {
+	// Immutable after Begin.
+	seq, op                     uint64
+	kind, step, service, object string
+	intended, issued            event.Time
+	late, steady                bool
+	targets                     []target
+
+	// live is nil when no pair is pending and the mutation has ended.
+	live atomic.Pointer[live]
+	// holds counts the pending pairs, one for Begin and one for End. Whoever
+	// takes it to zero finalises the mutation.
+	holds atomic.Int64
+
+	// Guarded by live's mutex until live is nil, immutable afterwards.
+	acked        event.Time
+	ended        bool // End was called, or the run is over
+	answered     bool // End was called
+	failed, seen bool // the write failed; a proxy has its state all the same
+	sums         deliverySums
+	sampled      bool
+	firstAt      event.Time
+	lastAt       event.Time
+	median, p99  int64
+}
+
+// target is one cluster that a mutation changes, and the index in the cluster's
+// history of the state that it gives it.
+type target struct {
+	cluster *cluster
+	index   int32
+}
+
+// live is the part of a mutation that is needed while pairs are pending.
+type live struct {
+	parts []part // per shard, each guarded by its shard's mutex
+
+	mu        sync.Mutex
+	latencies *hdrhistogram.PackedHistogram
+	early     []event.Time // receipts before End has told when it was acked
+}
+
+// part is the pending pairs within one shard; the set starts at the shard's
+// first proxy and is nil where there were never any.
+type part struct {
+	pending bitset
+	count   int
+}
+
+// pendingIn yields the proxies of a locked shard whose pair is pending. The
+// pair yielded may be ended in the loop.
+func (l *live) pendingIn(s *shard) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if l == nil {
+			return
+		}
+		for i, word := range l.parts[s.index].pending {
+			for ; word != 0; word &= word - 1 {
+				if !yield(s.first + i*64 + bits.TrailingZeros64(word)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pending reports whether the pair with proxy p of locked shard s is pending.
+func (l *live) pending(s *shard, p int) bool {
+	part := &l.parts[s.index]
+	return part.count > 0 && part.pending.has(p-s.first)
+}
+
+// reached reports whether every cluster of the mutation that proxy p subscribes
+// to shows the mutation's state or a later one, and whether any shows a later
+// one. A proxy that subscribes to none of them has nothing to reach.
+func (m *mutation) reached(p int) (all, later bool) {
+	all = true
+	subscribed := false
+	for _, t := range m.targets {
+		if !t.cluster.subscribed.has(p) {
+			continue
+		}
+		subscribed = true
+		at := t.cluster.position[p]
+		all = all && at >= t.index
+		later = later || at > t.index
+	}
+	return all && subscribed, later
+}
+
+// shown reports whether proxy p holds the newest state of every cluster of the
+// mutation that it subscribes to.
+func (m *mutation) shown(p int) bool {
+	for _, t := range m.targets {
+		if t.cluster.subscribed.has(p) && !t.cluster.shows(p) {
+			return false
+		}
+	}
+	return m.subscribes(p)
+}
+
+// subscribes reports whether proxy p subscribes to any cluster of the mutation.
+func (m *mutation) subscribes(p int) bool {
+	for _, t := range m.targets {
+		if t.cluster.subscribed.has(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// ending says how a pair ended.
+type ending int
+
+const (
+	delivered ending = iota
+	unobserved
+	unreached
+	interrupted
+	retired
+)
+
+// count adds one pair that ended in e.
+func (d *deliverySums) count(e ending) {
+	switch e {
+	case delivered:
+		d.delivered++
+	case unobserved:
+		d.delivered++
+		d.unobserved++
+	case unreached:
+		d.unreached++
+	case interrupted:
+		d.interrupted++
+	case retired:
+		d.retired++
+	}
+}
+
+// endLocked ends the pending pair of m and proxy p of locked shard s. It
+// returns m if nothing more is awaited of it, for the caller to finalise once
+// the shard is unlocked.
+func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, superseded bool) *mutation {
+	l := m.live.Load()
+	part := &l.parts[s.index]
+	part.pending.clear(p - s.first)
+	part.count--
+	px := s.proxy(p)
+	s.sums.count(e)
+	switch e {
+	case delivered, unobserved:
+		px.delivered++
+	case unreached:
+		px.unreached++
+	case interrupted:
+		px.interrupted++
+	case retired:
+	}
+	l.mu.Lock()
+	m.sums.count(e)
+	if superseded {
+		s.sums.superseded++
+		m.sums.superseded++
+	}
+	if e == delivered {
+		s.sampleLocked(m, l, px, at)
+	}
+	l.mu.Unlock()
+	if m.holds.Add(-1) == 0 {
+		return m
+	}
+	return nil
+}
+
+// sampleLocked records the latencies of a delivery; s and l are locked.
+func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
+	latency := int64(at.Sub(m.intended))
+	if s.all.RecordValue(latency) != nil {
+		s.sums.unrecordable++
+		return
+	}
+	if px.latencies == nil {
+		px.latencies = hdrhistogram.NewPacked(timeUnit, maxTime, proxyDigits)
+	}
+	// Both have the range of s.all, which has taken the value.
+	_ = px.latencies.RecordValue(latency)
+	_ = l.latencies.RecordValue(latency)
+	if !m.sampled || at < m.firstAt {
+		m.firstAt = at
+	}
+	if !m.sampled || at > m.lastAt {
+		m.lastAt = at
+	}
+	m.sampled = true
+	switch {
+	case !m.ended:
+		l.early = append(l.early, at)
+	case m.acked != 0:
+		sampleFromAck(s.fromAck, &s.sums, at, m.acked)
+	}
+}
+
+// sampleFromAck records a latency from the API server's answer.
+func sampleFromAck(h *hdrhistogram.Histogram, sums *deliverySums, at, acked event.Time) {
+	latency := int64(at.Sub(acked))
+	if latency < 0 {
+		sums.beforeAck++
+		return
+	}
+	_ = h.RecordValue(latency) // shorter than the latency from intended, which fitted
+}

@@ -1,0 +1,259 @@
+package collect
+
+import "encoding/json"
+
+// Schema names the layout of a result file.
+const Schema = "xdsbench/result/v1"
+
+// Result is what one run found. Sections and distributions that a run did not
+// measure are absent, never zero. Times are seconds, sizes are bytes.
+type Result struct {
+	Schema  string `json:"schema"`
+	Partial bool   `json:"partial"`
+	// Profile is the resolved profile.
+	Profile      json.RawMessage `json:"profile,omitempty"`
+	Environment  *Environment    `json:"environment,omitempty"`
+	Proxies      *Proxies        `json:"proxies,omitempty"`
+	Sync         *Sync           `json:"sync,omitempty"`
+	Mutations    *Mutations      `json:"mutations,omitempty"`
+	Propagation  *Propagation    `json:"propagation,omitempty"`
+	Volume       *Volume         `json:"volume,omitempty"`
+	Acks         *Acks           `json:"acks,omitempty"`
+	Convergence  *Convergence    `json:"convergence,omitempty"`
+	ControlPlane *ControlPlane   `json:"controlPlane,omitempty"`
+	Harness      *Harness        `json:"harness,omitempty"`
+	SLO          []SLO           `json:"slo,omitempty"`
+	// Warnings are caveats to the numbers.
+	Warnings []string `json:"warnings,omitempty"`
+	// Errors are contradictions inside the numbers: a result with errors is not
+	// to be trusted.
+	Errors []string `json:"errors,omitempty"`
+
+	// MutationRows and ProxyRows become mutations.csv and proxies.csv when the
+	// result is saved. Load does not read them back.
+	MutationRows []MutationRow `json:"-"`
+	ProxyRows    []ProxyRow    `json:"-"`
+}
+
+// Environment says where and with what a run was made.
+type Environment struct {
+	// StartedAt is the wall-clock start of the run, RFC 3339.
+	StartedAt string `json:"startedAt,omitempty"`
+	// Duration is the length of the steady phase in seconds.
+	Duration   float64           `json:"duration,omitempty" unit:"s"`
+	Versions   map[string]string `json:"versions,omitempty"`
+	Target     string            `json:"target,omitempty"`
+	TargetEnv  map[string]string `json:"targetEnv,omitempty"`
+	CPUModel   string            `json:"cpuModel,omitempty"`
+	CPUs       int               `json:"cpus,omitempty"`
+	Memory     int64             `json:"memoryBytes,omitempty" unit:"bytes"`
+	GOMAXPROCS int               `json:"gomaxprocs,omitempty"`
+	OS         string            `json:"os,omitempty"`
+	Kernel     string            `json:"kernel,omitempty"`
+}
+
+// Proxies counts proxies. Connected and Ready count those that ever were.
+type Proxies struct {
+	Requested   int            `json:"requested"`
+	Connected   int            `json:"connected"`
+	Ready       int            `json:"ready"`
+	Disconnects int64          `json:"disconnects"`
+	Refused     int64          `json:"refused"`
+	ByVariant   map[string]int `json:"byVariant"`
+}
+
+// Sync describes the time before the steady phase.
+type Sync struct {
+	// TimeToReady is, per proxy, from its connection attempt to its first ready.
+	TimeToReady *Distribution `json:"timeToReady,omitempty" unit:"s"`
+	// ReadyAgain is the same for every later ready, after a reconnect in any phase.
+	ReadyAgain *Distribution `json:"readyAgain,omitempty" unit:"s"`
+	// ConfigBytesPerProxy is the size of what each proxy held when first ready.
+	ConfigBytesPerProxy *Distribution    `json:"configBytesPerProxy,omitempty" unit:"bytes"`
+	ConfigBytesByType   map[string]int64 `json:"configBytesByType,omitempty" unit:"bytes"`
+	// Volume is what was sent before the steady phase.
+	Volume *Volume `json:"volume,omitempty"`
+	// Unexplained counts states seen before the steady phase that are not the
+	// mesh's: a control plane that still read its objects sends such states.
+	Unexplained int64 `json:"unexplained"`
+}
+
+// Mutations counts mutations of the steady phase. Applied is Complete plus
+// Incomplete plus Silent.
+type Mutations struct {
+	Scheduled int `json:"scheduled"`
+	Applied   int `json:"applied"`
+	// Failed writes were withdrawn; FailedButSeen failed at the client, but a
+	// proxy received their state: they are part of Applied.
+	Failed        int `json:"failed"`
+	FailedButSeen int `json:"failedButSeen,omitempty"`
+	// Unanswered writes were issued but had no answer when the run ended; they
+	// are part of Applied.
+	Unanswered int `json:"unanswered,omitempty"`
+	Late       int `json:"late"`
+	Silent     int `json:"silent"`
+	// Complete mutations have no unreached pair.
+	Complete   int            `json:"complete"`
+	Incomplete int            `json:"incomplete"`
+	WarmUp     int            `json:"warmUp,omitempty"`
+	ByKind     map[string]int `json:"byKind,omitempty"`
+}
+
+// Propagation says how long mutations took to reach the proxies.
+type Propagation struct {
+	// All has a sample per delivered pair, from intended to received; FromAck
+	// the same from the API server's answer.
+	All     *Distribution `json:"all,omitempty" unit:"s"`
+	FromAck *Distribution `json:"fromAck,omitempty" unit:"s"`
+	// FirstProxy, LastProxy and Spread have a sample per complete mutation that
+	// reached a proxy.
+	FirstProxy *Distribution `json:"firstProxy,omitempty" unit:"s"`
+	LastProxy  *Distribution `json:"lastProxy,omitempty" unit:"s"`
+	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
+	// Expected is Deliveries + Unreached + Interrupted + Retired.
+	Expected    int64 `json:"expected"`
+	Deliveries  int64 `json:"deliveries"`
+	Superseded  int64 `json:"superseded"`
+	Unreached   int64 `json:"unreached"`
+	Interrupted int64 `json:"interrupted"`
+	Retired     int64 `json:"retired"`
+	// Unobserved deliveries have no latency: the state came back before anything
+	// was sent. Unrecordable ones lie outside what a histogram holds (negative, or
+	// over an hour). Both are part of Deliveries.
+	Unobserved   int64 `json:"unobserved,omitempty"`
+	Unrecordable int64 `json:"unrecordable,omitempty"`
+	// ReceivedBeforeAck deliveries precede the API server's answer: not in FromAck.
+	ReceivedBeforeAck int64 `json:"receivedBeforeAck,omitempty"`
+	// Unexplained received states equal none that the mesh had since the proxy's
+	// last one; Regressed are those that equal an older one.
+	Unexplained int64              `json:"unexplained"`
+	Regressed   int64              `json:"regressed,omitempty"`
+	Examples    []UnexplainedState `json:"unexplainedExamples,omitempty"`
+}
+
+// UnexplainedState is one received state that no mutation explains.
+type UnexplainedState struct {
+	Proxy     int     `json:"proxy"`
+	Cluster   string  `json:"cluster"`
+	Received  string  `json:"received"`
+	Held      string  `json:"held,omitempty"`
+	Regressed bool    `json:"regressed,omitempty"`
+	At        float64 `json:"at" unit:"s"`
+}
+
+// Volume is what proxies received.
+type Volume struct {
+	ByType             map[string]Traffic        `json:"byType"`
+	ByVariant          map[string]VariantTraffic `json:"byVariant"`
+	WireBytes          *WireBytes                `json:"wireBytes,omitempty"`
+	DuplicateResources int64                     `json:"duplicateResources"`
+}
+
+// Traffic counts responses and what they carried. Bytes are those of gRPC
+// messages, without framing.
+type Traffic struct {
+	Responses int64 `json:"responses"`
+	Resources int64 `json:"resources"`
+	Removed   int64 `json:"removed"`
+	Bytes     int64 `json:"bytes" unit:"bytes"`
+}
+
+// VariantTraffic is the traffic of one variant, and per type.
+type VariantTraffic struct {
+	Traffic
+	ByType map[string]Traffic `json:"byType,omitempty"`
+}
+
+// WireBytes are the bytes read from and written to the connections.
+type WireBytes struct {
+	In  int64 `json:"in" unit:"bytes"`
+	Out int64 `json:"out" unit:"bytes"`
+}
+
+// Acks counts the proxies' answers over the whole run.
+type Acks struct {
+	Sent          int64            `json:"sent"`
+	NacksInjected int64            `json:"nacksInjected"`
+	NacksInvalid  int64            `json:"nacksInvalid"`
+	NacksByType   map[string]int64 `json:"nacksByType,omitempty"`
+	// NackLoopRate is, per second of the steady phase and drain, the NACKs that
+	// followed another of the same proxy and type with no ACK between.
+	NackLoopRate float64 `json:"nackLoopRate,omitempty"`
+}
+
+// Convergence compares the proxies' final states with the mesh's.
+type Convergence struct {
+	// Diverged counts proxies that hold a wrong set of endpoints somewhere.
+	Diverged int `json:"diverged"`
+	// GhostEndpoints are held but should be gone; MissingEndpoints the reverse.
+	// Both are summed over proxies.
+	GhostEndpoints   int64 `json:"ghostEndpoints"`
+	MissingEndpoints int64 `json:"missingEndpoints"`
+	StuckWarming     *int  `json:"stuckWarming,omitempty"`
+	// OrderingViolations are resources that nothing had subscribed to.
+	OrderingViolations int64        `json:"orderingViolations"`
+	Examples           []Divergence `json:"examples,omitempty"`
+}
+
+// Divergence is one cluster in which a proxy differs from the mesh.
+type Divergence struct {
+	Proxy   int    `json:"proxy"`
+	Cluster string `json:"cluster"`
+	Ghosts  int    `json:"ghosts"`
+	Missing int    `json:"missing"`
+}
+
+// ControlPlane describes the control plane under test.
+type ControlPlane struct {
+	Kind         string                   `json:"kind,omitempty"`
+	Version      string                   `json:"version,omitempty"`
+	CPUSeconds   *float64                 `json:"cpuSeconds,omitempty" unit:"s"`
+	PeakRSSBytes *int64                   `json:"peakRSSBytes,omitempty" unit:"bytes"`
+	Metrics      *Metrics                 `json:"metrics,omitempty"`
+	Stages       map[string]*Distribution `json:"stages,omitempty" unit:"s"`
+	Signals      *Signals                 `json:"signals,omitempty"`
+	Profiles     []string                 `json:"profiles,omitempty"`
+}
+
+// Harness says what the harness cost, and whether it was the bottleneck.
+type Harness struct {
+	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
+	WallSeconds  *float64 `json:"wallSeconds,omitempty" unit:"s"`
+	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
+	GOMAXPROCS   int      `json:"gomaxprocs,omitempty"`
+	// ScheduleLag is from intended to issued; StampLag from a message's last
+	// socket read to its stamp, a part of every latency that is our own.
+	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
+	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
+	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`
+	Saturated   bool          `json:"saturated"`
+	Reasons     []string      `json:"reasons,omitempty"`
+}
+
+// MutationRow is one line of mutations.csv. Times are seconds: Intended, Issued
+// and Acked from the start of the steady phase (Acked is 0 without an answer),
+// First to Last from the intended time, Median and P99 within 1 %.
+type MutationRow struct {
+	Seq, Op                         uint64
+	Kind, Step, Service, Object     string
+	Intended, Issued, Acked         float64
+	Late, Silent, Failed            bool
+	Expected, Delivered, Superseded int64
+	Unreached, Interrupted, Retired int64
+	Sampled                         bool // whether the next four hold
+	First, Median, P99, Last        float64
+}
+
+// ProxyRow is one line of proxies.csv. Times are seconds; P50 and P99 are
+// within 10 %.
+type ProxyRow struct {
+	Proxy                              int
+	Name, Variant                      string
+	Ready                              bool
+	TimeToReady                        float64
+	ConfigBytes                        int64
+	Disconnects, Refused               int64
+	Responses, Bytes, Nacks            int64
+	Deliveries, Unreached, Interrupted int64
+	P50, P99, Max                      float64
+}

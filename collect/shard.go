@@ -1,0 +1,129 @@
+package collect
+
+import (
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// phase tells the traffic before the steady phase from that in it.
+type phase int
+
+const (
+	syncPhase phase = iota
+	steadyPhase
+	numPhases
+)
+
+const numVariants = int(event.Delta) + 1
+
+// shard holds everything that belongs to a contiguous range of proxies. The
+// streams of different shards do not contend. All but the first group is
+// guarded by mu, and so are the range's words and elements in every cluster
+// and in every mutation's pending set.
+type shard struct {
+	// Immutable.
+	index      int
+	first, end int // proxies, end excluded; first is a multiple of 64
+
+	mu        sync.Mutex
+	closed    bool   // Finish has begun: nothing more is counted
+	ready     bitset // of the range, from first on
+	lastReady event.Time
+	connected int
+	proxies   []proxy
+	// open lists mutations that may have pairs pending in this range.
+	open []*mutation
+
+	all, fromAck, stampLag *hdrhistogram.Histogram
+	timeToReady, again     *hdrhistogram.Histogram
+	configBytes            *hdrhistogram.Histogram
+	configByType           [event.NumTypes]int64
+
+	responses  int64
+	traffic    [numPhases][numVariants][event.NumTypes]Traffic
+	duplicates [numPhases]int64
+
+	acks, nacksInjected, nacksInvalid, nackLoops int64
+	nacksByType                                  [event.NumTypes]int64
+
+	sums        deliverySums
+	unexplained [numPhases]int64
+	regressed   int64
+	examples    []UnexplainedState
+	outOfOrder  int64
+	refused     int64
+	disconnects int64
+	stampsBad   int64 // stamps missing, or received before the socket read
+}
+
+// deliverySums count pairs by how they ended, and what there was to say of
+// their latencies.
+type deliverySums struct {
+	expected, delivered, unreached, interrupted, retired int64
+
+	superseded, unobserved, unrecordable, beforeAck int64
+}
+
+// ended returns how many pairs are no longer pending.
+func (d *deliverySums) ended() int64 {
+	return d.delivered + d.unreached + d.interrupted + d.retired
+}
+
+func (d *deliverySums) add(o *deliverySums) {
+	d.expected += o.expected
+	d.delivered += o.delivered
+	d.unreached += o.unreached
+	d.interrupted += o.interrupted
+	d.retired += o.retired
+	d.superseded += o.superseded
+	d.unobserved += o.unobserved
+	d.unrecordable += o.unrecordable
+	d.beforeAck += o.beforeAck
+}
+
+// proxy is what is known of one proxy.
+type proxy struct {
+	connected, wasConnected, wasReady, retired bool
+	// readyAt is when it last became ready: it has pairs only with later mutations.
+	readyAt     event.Time
+	timeToReady time.Duration
+	configBytes int64
+	// nacked has a bit per type whose last response was rejected.
+	nacked                            uint16
+	disconnects, refused              int64
+	responses, bytes, nacks           int64
+	delivered, unreached, interrupted int64
+	latencies                         *hdrhistogram.PackedHistogram // nil before the first
+}
+
+func newShard(index, first, end int) *shard {
+	return &shard{
+		index: index, first: first, end: end,
+		ready:   newBitset(end - first),
+		proxies: make([]proxy, end-first),
+		all:     newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		timeToReady: newTimes(), again: newTimes(), configBytes: newSizes(),
+	}
+}
+
+// proxy returns proxy p of the locked shard.
+func (s *shard) proxy(p int) *proxy { return &s.proxies[p-s.first] }
+
+// words returns the range's part of a set over all proxies.
+func (s *shard) words(b bitset) bitset { return b[s.first/64 : (s.end+63)/64] }
+
+// tidyLocked drops mutations that have no pair pending here any more.
+func (s *shard) tidyLocked() {
+	kept := s.open[:0]
+	for _, m := range s.open {
+		if live := m.live.Load(); live != nil && live.parts[s.index].count > 0 {
+			kept = append(kept, m)
+		}
+	}
+	clear(s.open[len(kept):])
+	s.open = kept
+}
