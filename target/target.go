@@ -74,7 +74,7 @@ type Target struct {
 	// mu guards what follows.
 	mu   sync.Mutex
 	proc *subprocess.Process // the latest life; nil for an external target
-	used Usage    // by the lives before proc, and the peaks seen
+	used Usage               // by the lives before proc, and the peaks seen
 }
 
 // Start starts the target, or looks for an external one, and returns when it is

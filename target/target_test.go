@@ -35,7 +35,7 @@ func fakeConfig(t *testing.T, mode string) target.Config {
 	spec.Env = map[string]string{modeVariable: mode}
 	return target.Config{
 		Spec: spec, Kubeconfig: kubeconfig, Dir: filepath.Join(dir, "run"), Self: self,
-		Environ: []string{"PATH=" + os.Getenv("PATH")},
+		Environ:      []string{"PATH=" + os.Getenv("PATH")},
 		ReadyTimeout: 20 * time.Second, StopGrace: 5 * time.Second,
 	}
 }

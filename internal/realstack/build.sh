@@ -40,7 +40,7 @@ istio=$(go list -m -f '{{.Dir}}' istio.io/istio)
 revision=$(version istio.io/istio)
 revision=${revision##*-}
 info=istio.io/istio/pkg/version
-pilot="-X $info.buildVersion=$(cat "$istio/VERSION")-$revision -X $info.buildGitRevision=$revision"
+pilot="-X $info.buildVersion=$(cat "$istio/VERSION") -X $info.buildGitRevision=$revision -X $info.buildStatus=Clean"
 
 build etcd go.etcd.io/etcd/server/v3
 build kubectl k8s.io/kubernetes/cmd/kubectl "$kube"
