@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/xdsbench/xdsbench/mesh"
@@ -77,7 +78,8 @@ func (c change) apply(s *mesh.Service) (mesh.Change, error) {
 func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Schedule, error) {
 	for i, spec := range specs {
 		if err := spec.Validate(); err != nil {
-			return nil, fmt.Errorf("churn[%d]: %w", i, err)
+			path := fmt.Sprintf("churn[%d].", i)
+			return nil, errors.New(path + strings.ReplaceAll(err.Error(), "\n", "\n"+path))
 		}
 	}
 	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod()}
@@ -91,6 +93,10 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 	}
 	for i, spec := range specs {
 		spec = spec.WithDefaults()
+		if spec.Rate == 0 {
+			p.warnf("churn[%d]: %s: its rate is 0/s: it changes nothing", i, spec.Kind)
+			continue
+		}
 		e := &entry{
 			Spec: spec,
 			path: fmt.Sprintf("churn[%d]: %s", i, spec.Kind),

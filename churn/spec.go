@@ -56,7 +56,7 @@ type Spec struct {
 	Pods int `json:"pods,omitempty"`
 	// Delay is the time from terminating to removal, and from unready to ready;
 	// 1s by default.
-	Delay metav1.Duration `json:"delay,omitempty"`
+	Delay metav1.Duration `json:"delay,omitzero"`
 }
 
 // DefaultSpec returns the churn of 10 writes per second from deleted pods.
@@ -95,8 +95,8 @@ func (s Spec) Validate() error {
 	choice("kind", s.Kind, PodDelete, PodAdd, RollingUpdate, ReadinessFlap, ScaleUp, ScaleDown)
 	choice("schedule", s.Schedule, constant, poisson)
 	choice("target", s.Target, uniform, hot)
-	if r := float64(s.Rate); !(r > 0 && r <= maxRate) || math.IsNaN(r) {
-		problem("rate", s.Rate, fmt.Sprintf("must be above 0 and at most %d/s", maxRate))
+	if r := float64(s.Rate); r < 0 || r > maxRate || math.IsNaN(r) {
+		problem("rate", s.Rate, fmt.Sprintf("must be from 0/s, which turns the entry off, to %d/s", maxRate))
 	}
 	if s.Pods < 1 || s.Pods > maxPods {
 		problem("pods", s.Pods, fmt.Sprintf("must be from 1 to %d", maxPods))

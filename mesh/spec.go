@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // The ways in which endpoints spread over services.
@@ -75,7 +76,7 @@ func (s Spec) Validate() error {
 		problem("endpointsPerService", s.EndpointsPerService,
 			fmt.Sprintf("must be at most %d with %d services, for 10.0.0.0/8 to hold the pods", maxEndpoints/s.Services, s.Services))
 	}
-	if !(s.Headless >= 0 && s.Headless <= 1) {
+	if s.Headless < 0 || s.Headless > 1 || math.IsNaN(s.Headless) {
 		problem("headless", s.Headless, "must be a share from 0 to 1")
 	}
 	if s.Distribution != Uniform && s.Distribution != Zipf {
