@@ -1,0 +1,116 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/xdsbench/xdsbench/churn"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// Profile is one resolved load profile. The field names of its JSON form are
+// those of the YAML files and of --set.
+type Profile struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Seed decides everything that is drawn by chance: the mesh, the schedule
+	// of mutations, and each proxy's behaviour.
+	Seed    uint64         `json:"seed"`
+	Mesh    mesh.Spec      `json:"mesh"`
+	Proxies fakeproxy.Spec `json:"proxies"`
+	Churn   []churn.Spec   `json:"churn,omitempty"`
+	Phases  Phases         `json:"phases"`
+	// SLO maps a metric of the result, such as "propagation.all.p99", to the
+	// highest value that passes, such as "2s" or "0".
+	SLO    map[string]string `json:"slo,omitempty"`
+	Target target.Spec       `json:"target"`
+}
+
+// Phases are the lengths of a run's parts.
+type Phases struct {
+	// ReadyTimeout bounds the time in which all proxies must have connected and
+	// become ready. Zero means one minute plus three times the time that
+	// connecting at proxies.connectRate takes.
+	ReadyTimeout metav1.Duration `json:"readyTimeout"`
+	// Warmup is how long the mesh rests after the proxies are ready.
+	Warmup metav1.Duration `json:"warmup"`
+	// Steady is how long mutations are issued.
+	Steady metav1.Duration `json:"steady"`
+	// Drain is how long deliveries are waited for after the last mutation. The
+	// drain ends as soon as nothing is pending.
+	Drain metav1.Duration `json:"drain"`
+}
+
+// Default returns the profile that files are laid over.
+func Default() Profile {
+	return Profile{
+		Name:    "custom",
+		Seed:    1,
+		Mesh:    mesh.DefaultSpec(),
+		Proxies: fakeproxy.DefaultSpec(),
+		Phases: Phases{
+			Warmup: metav1.Duration{Duration: 2 * time.Second},
+			Steady: metav1.Duration{Duration: 20 * time.Second},
+			Drain:  metav1.Duration{Duration: 30 * time.Second},
+		},
+		Target: target.DefaultSpec(),
+	}
+}
+
+// Validate reports every impossible value of the profile, one line each.
+func (p *Profile) Validate() error {
+	errs := []error{p.Mesh.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate()}
+	for i := range p.Churn {
+		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
+	}
+	return errors.Join(errs...)
+}
+
+// ReadyTimeout returns the time in which all proxies must become ready.
+func (p *Profile) ReadyTimeout() time.Duration {
+	if d := p.Phases.ReadyTimeout.Duration; d > 0 {
+		return d
+	}
+	ramp := time.Duration(float64(p.Proxies.Count) / float64(p.Proxies.ConnectRate) * float64(time.Second))
+	return time.Minute + 3*ramp
+}
+
+func (ph Phases) validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"readyTimeout", ph.ReadyTimeout.Duration},
+		{"warmup", ph.Warmup.Duration},
+		{"steady", ph.Steady.Duration},
+		{"drain", ph.Drain.Duration},
+	} {
+		if f.d < 0 {
+			errs = append(errs, fmt.Errorf("phases.%s: %s: must not be negative", f.name, f.d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// SetRate scales the rates of all kinds of churn so that they add up to total,
+// in proportion to what they were.
+func (p *Profile) SetRate(total rate.Rate) error {
+	var sum rate.Rate
+	for i := range p.Churn {
+		sum += p.Churn[i].Rate
+	}
+	if sum <= 0 {
+		return errors.New("rate: the profile has no churn to scale: add one, such as --set churn[0].kind=pod-add --set churn[0].rate=1/s")
+	}
+	for i := range p.Churn {
+		p.Churn[i].Rate *= total / sum
+	}
+	return p.Validate()
+}

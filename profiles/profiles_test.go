@@ -1,0 +1,150 @@
+package profiles_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+func TestEveryBuiltInProfileIsValidAndNamedAsItsFile(t *testing.T) {
+	t.Parallel()
+	names := profiles.Names()
+	for _, want := range []string{"quickstart", "rolling-update", "smoke", "steady"} {
+		if !strings.Contains(strings.Join(names, " "), want) {
+			t.Errorf("no built-in profile %s in %v", want, names)
+		}
+	}
+	for _, name := range names {
+		p, err := profiles.Load(name, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p.Name != name || p.Description == "" {
+			t.Errorf("%s: name %q, description %q", name, p.Name, p.Description)
+		}
+	}
+}
+
+func TestSettingsGoOverTheFileAndTheFileOverTheDefaults(t *testing.T) {
+	t.Parallel()
+	p, err := profiles.Parse([]byte(`
+name: mine
+mesh: {services: 7}
+churn:
+  - {kind: pod-delete, rate: 2/s}
+target:
+  env: {PILOT_PUSH_THROTTLE: 10}
+`), []string{
+		"mesh.services=9", "churn[0].rate=30/m", "churn[1].kind=pod-add", "churn[1].rate=1/s",
+		"phases.steady=3s", "target.env.PILOT_DEBOUNCE_AFTER=10ms", "target.env.GOGC=50",
+		"slo.propagation.all.p99=2s",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Mesh.Services != 9 || p.Mesh.Namespaces != profiles.Default().Mesh.Namespaces {
+		t.Errorf("mesh: %+v", p.Mesh)
+	}
+	if len(p.Churn) != 2 || p.Churn[0].Rate != 0.5 || p.Churn[1].Kind != "pod-add" {
+		t.Errorf("churn: %+v", p.Churn)
+	}
+	if p.Phases.Steady.Duration != 3*time.Second {
+		t.Errorf("steady: %v", p.Phases.Steady)
+	}
+	env := p.Target.Env
+	if env["PILOT_PUSH_THROTTLE"] != "10" || env["PILOT_DEBOUNCE_AFTER"] != "10ms" || env["GOGC"] != "50" {
+		t.Errorf("env: %v", env)
+	}
+	if p.SLO["propagation.all.p99"] != "2s" {
+		t.Errorf("slo: %v", p.SLO)
+	}
+}
+
+func TestAllProblemsAreReportedAtOnceWithFieldAndValue(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		yaml     string
+		settings []string
+		want     []string
+	}{
+		"unknown fields": {
+			yaml: "mesh: {servces: 3}\nproxys: {}\n",
+			want: []string{`mesh.servces`, `proxys`},
+		},
+		"impossible values": {
+			yaml:     "proxies: {count: 0}\nmesh: {services: -3}\n",
+			settings: []string{"phases.drain=-1s"},
+			want:     []string{"proxies.count: 0", "mesh.services: -3", "phases.drain: -1s"},
+		},
+		"negative rate":        {settings: []string{"churn[0].kind=pod-add", "churn[0].rate=-1/s"}, want: []string{`-1/s`, "negative"}},
+		"unknown kind":         {settings: []string{"churn[0].kind=nope", "churn[0].rate=1/s"}, want: []string{"churn[0].kind", "nope"}},
+		"no equals sign":       {settings: []string{"mesh.services"}, want: []string{"mesh.services", "field=value"}},
+		"index past the end":   {settings: []string{"churn[3].rate=1/s"}, want: []string{"churn[3]", "past the end"}},
+		"index into no list":   {settings: []string{"mesh[0]=1"}, yaml: "mesh: {services: 1}", want: []string{"mesh[0]", "not below a list"}},
+		"field below a scalar": {settings: []string{"seed.x=1"}, yaml: "seed: 3", want: []string{"seed.x", "below a plain value"}},
+		"duration without unit": {
+			settings: []string{"phases.steady=20"}, want: []string{"phases.steady", "20s"},
+		},
+		"text for a number": {settings: []string{"mesh.services=many"}, want: []string{"mesh.services", "int"}},
+		"not YAML": {yaml: "a: [", want: []string{"not valid YAML"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := profiles.Parse([]byte(test.yaml), test.settings)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownProfileNamesThoseThereAre(t *testing.T) {
+	t.Parallel()
+	_, err := profiles.Load("quickstrat", nil)
+	if err == nil || !strings.Contains(err.Error(), `"quickstrat"`) || !strings.Contains(err.Error(), "quickstart") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestFileErrorsNameTheFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte("proxies: {count: -1}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, file + ".missing"} {
+		if _, err := profiles.LoadFile(name, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error: %v", err)
+		}
+	}
+}
+
+func TestSetRateKeepsTheProportionsOfTheKinds(t *testing.T) {
+	t.Parallel()
+	p, err := profiles.Load("quickstart", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.SetRate(20); err != nil {
+		t.Fatal(err)
+	}
+	if p.Churn[0].Rate != 10 || p.Churn[1].Rate != 5 || p.Churn[2].Rate != 5 {
+		t.Errorf("churn: %+v", p.Churn)
+	}
+	empty := profiles.Default()
+	if err := empty.SetRate(rate.Rate(1)); err == nil {
+		t.Error("a profile without churn took a rate")
+	}
+}
