@@ -89,10 +89,9 @@ func (c *cluster) shows(p int) bool {
 	return at != nothing && !c.astray.has(p) && history[at].state == history[len(history)-1].state
 }
 
-// forget drops what is known of proxy p's subscription.
-func (c *cluster) forget(p int) {
+// lose drops what is known of the state that proxy p holds.
+func (c *cluster) lose(p int) {
 	c.position[p] = nothing
-	c.subscribed.clear(p)
 	c.astray.clear(p)
 }
 

@@ -54,7 +54,9 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 		s.stampsBad++
 	}
 	if !r.Nacked {
-		s.acks++
+		if r.Answered != 0 { // a type that was never asked for gets no answer
+			s.acks++
+		}
 		px.nacked &^= 1 << typ
 		return
 	}
@@ -216,8 +218,9 @@ func (s *shard) readyLocked(px *proxy, e *event.ProxyEvent) {
 	_ = s.configBytes.RecordValue(px.configBytes)
 }
 
-// leaveLocked ends the stream of proxy p, and all its pending pairs with it.
-// What it is subscribed to is asked for afresh on its next stream.
+// leaveLocked ends the stream of proxy p, and all its pending pairs with it. A
+// proxy that comes back asks for the same again, as Envoy does, so it stays
+// subscribed; what it then receives may be any state of the mesh.
 func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mutation {
 	s.ready.clear(p - s.first)
 	s.connectLocked(s.proxy(p), false)
@@ -228,7 +231,10 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 		}
 	}
 	for _, cl := range *c.clusters.byName.Load() {
-		cl.forget(p)
+		cl.lose(p)
+		if e == retired {
+			cl.subscribed.clear(p)
+		}
 	}
 	return done
 }
@@ -238,7 +244,8 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation {
 	for _, name := range e.Clusters {
 		if cl := c.clusters.get(name); cl != nil {
-			cl.forget(e.Proxy)
+			cl.lose(e.Proxy)
+			cl.subscribed.clear(e.Proxy)
 		}
 	}
 	var done []*mutation

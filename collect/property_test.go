@@ -1,0 +1,344 @@
+package collect_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// world is a mesh, a control plane that may lose, merge and repeat what it
+// sends, and the books a Collector should come to.
+type world struct {
+	rig
+	rt       *rapid.T
+	names    []string
+	history  map[string][]event.Fingerprint
+	at       []map[string]int // per proxy and cluster: what it holds, -1 for nothing
+	asks     []map[string]bool
+	ready    []bool
+	gone     []bool
+	fresh    event.Fingerprint
+	open     []*pair
+	expected int
+	ended    map[string]int
+}
+
+type pair struct {
+	seq    uint64
+	proxy  int
+	states map[string]int
+	ended  bool
+}
+
+func newWorld(t *testing.T, rt *rapid.T) *world {
+	t.Helper()
+	proxies := rapid.SampledFrom([]int{1, 5, 130}).Draw(rt, "proxies")
+	w := &world{
+		rt: rt, names: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "clusters")],
+		history: make(map[string][]event.Fingerprint), fresh: 100, ended: make(map[string]int),
+	}
+	w.rig = *newRig(t, proxies, w.names...)
+	for _, name := range w.names {
+		w.history[name] = []event.Fingerprint{baseState}
+	}
+	for range proxies {
+		at, asks := make(map[string]int), make(map[string]bool)
+		for _, name := range w.names {
+			at[name], asks[name] = 0, true
+		}
+		w.at, w.asks = append(w.at, at), append(w.asks, asks)
+	}
+	w.ready, w.gone = make([]bool, proxies), make([]bool, proxies)
+	for p := range proxies {
+		w.ready[p] = true
+	}
+	return w
+}
+
+func (w *world) anyProxy() int   { return rapid.IntRange(0, len(w.at)-1).Draw(w.rt, "proxy") }
+func (w *world) anyName() string { return rapid.SampledFrom(w.names).Draw(w.rt, "cluster") }
+func (w *world) end(p *pair, how string) {
+	p.ended = true
+	w.ended[how]++
+}
+
+func (w *world) mutateAny(*rapid.T) {
+	w.fresh++
+	changed := w.names[:rapid.IntRange(1, len(w.names)).Draw(w.rt, "changed")]
+	m := w.issue(w.fresh, changed...)
+	var made []*pair
+	for p := range w.at {
+		x := &pair{seq: m.Seq, proxy: p, states: make(map[string]int)}
+		subscribed := false
+		for _, name := range changed {
+			x.states[name] = len(w.history[name])
+			subscribed = subscribed || w.asks[p][name]
+		}
+		if w.ready[p] && subscribed {
+			made = append(made, x)
+		}
+	}
+	for _, name := range changed {
+		w.history[name] = append(w.history[name], w.fresh)
+	}
+	w.pass(ms)
+	if rapid.IntRange(0, 9).Draw(w.rt, "fails") == 0 {
+		w.answer(m, errors.New("failed"))
+		return
+	}
+	w.answer(m, nil)
+	w.expected += len(made)
+	w.open = append(w.open, made...)
+}
+
+// deliverAny hands a proxy some state from what it holds to the newest.
+func (w *world) deliverAny(*rapid.T) {
+	p, name := w.anyProxy(), w.anyName()
+	if w.gone[p] || !w.asks[p][name] {
+		return
+	}
+	w.pass(ms)
+	to := rapid.IntRange(max(w.at[p][name], 0), len(w.history[name])-1).Draw(w.rt, "state")
+	w.receive(p, name, w.history[name][to])
+	w.at[p][name] = to
+	w.settle(p)
+}
+
+// settle ends the pairs of a proxy that have arrived.
+func (w *world) settle(p int) {
+	for _, x := range w.open {
+		if x.ended || x.proxy != p {
+			continue
+		}
+		all, later, any := true, false, false
+		for name, index := range x.states {
+			if !w.asks[p][name] {
+				continue
+			}
+			any = true
+			all = all && w.at[p][name] >= index
+			later = later || w.at[p][name] > index
+		}
+		switch {
+		case !any:
+			w.end(x, "retired")
+		case all:
+			w.end(x, "delivered")
+			if later {
+				w.ended["superseded"]++
+			}
+		}
+	}
+}
+
+func (w *world) garble(*rapid.T) {
+	if p, name := w.anyProxy(), w.anyName(); !w.gone[p] && w.asks[p][name] {
+		w.receive(p, name, 7)
+		w.ended["unexplained"]++
+	}
+}
+
+func (w *world) leave(p int, kind event.ProxyEventKind, how string) {
+	w.happen(p, kind)
+	w.ready[p] = false
+	for _, name := range w.names {
+		w.at[p][name] = -1
+	}
+	for _, x := range w.open {
+		if !x.ended && x.proxy == p {
+			w.end(x, how)
+		}
+	}
+}
+
+func (w *world) disconnect(*rapid.T) {
+	if p := w.anyProxy(); w.ready[p] {
+		w.leave(p, event.Disconnected, "interrupted")
+	}
+}
+
+func (w *world) retire(*rapid.T) {
+	if p := w.anyProxy(); w.ready[p] && rapid.IntRange(0, 4).Draw(w.rt, "rarely") == 0 {
+		w.leave(p, event.Retired, "retired")
+		w.gone[p] = true
+	}
+}
+
+func (w *world) reconnect(*rapid.T) {
+	if p := w.anyProxy(); !w.ready[p] && !w.gone[p] {
+		w.pass(ms)
+		w.happen(p, event.Connected)
+		w.happen(p, event.Ready)
+		w.ready[p] = true
+		w.pass(ms)
+	}
+}
+
+func (w *world) resubscribe(*rapid.T) {
+	p, name := w.anyProxy(), w.anyName()
+	if w.gone[p] {
+		return
+	}
+	kind := event.Subscribed
+	if w.asks[p][name] {
+		kind = event.Unsubscribed
+		w.at[p][name] = -1
+	}
+	w.asks[p][name] = !w.asks[p][name]
+	w.happen(p, kind, name)
+	if kind == event.Unsubscribed {
+		w.settle(p)
+	}
+}
+
+func TestBooksCloseWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t, rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"mutate": w.mutateAny, "deliver": w.deliverAny, "deliver again": w.deliverAny, "garble": w.garble,
+			"disconnect": w.disconnect, "reconnect": w.reconnect, "retire": w.retire, "resubscribe": w.resubscribe,
+		})
+		for _, x := range w.open {
+			if !x.ended {
+				w.end(x, "unreached")
+			}
+		}
+		result := w.Finish(collect.Final{})
+		if len(result.Errors) > 0 {
+			rt.Fatalf("errors: %q", result.Errors)
+		}
+		p := result.Propagation
+		got := fmt.Sprint(p.Expected, p.Deliveries, p.Superseded, p.Unreached, p.Interrupted, p.Retired, p.Unexplained)
+		e := w.ended
+		want := fmt.Sprint(w.expected, e["delivered"], e["superseded"], e["unreached"], e["interrupted"], e["retired"], e["unexplained"])
+		if got != want {
+			rt.Fatalf("expected, deliveries, superseded, unreached, interrupted, retired, unexplained = %s, want %s", got, want)
+		}
+		var rows collect.Propagation
+		for _, row := range result.MutationRows {
+			rows.Expected += row.Expected
+			rows.Deliveries += row.Delivered
+		}
+		if rows.Expected != p.Expected || rows.Deliveries != p.Deliveries {
+			rt.Fatalf("rows sum to %d expected and %d delivered, the result to %d and %d", rows.Expected, rows.Deliveries, p.Expected, p.Deliveries)
+		}
+	})
+}
+
+// Recurring states have no exact books, but the sums must close all the same.
+func TestBooksCloseWhereStatesRecur(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newRig(t, 3, "a")
+		state := rapid.Custom(func(t *rapid.T) event.Fingerprint {
+			return event.Fingerprint(rapid.IntRange(1, 3).Draw(t, "state"))
+		})
+		rt.Repeat(map[string]func(*rapid.T){
+			"mutate":  func(rt *rapid.T) { r.mutate(state.Draw(rt, "to"), "a") },
+			"receive": func(rt *rapid.T) { r.receive(rapid.IntRange(0, 2).Draw(rt, "p"), "a", state.Draw(rt, "state")) },
+			"lose":    func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Disconnected) },
+			"ready":   func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Ready) },
+		})
+		if result := r.Finish(collect.Final{}); len(result.Errors) > 0 {
+			rt.Fatalf("errors: %q", result.Errors)
+		}
+	})
+}
+
+// The same latencies give the same histogram, however many shards they are in.
+func TestMergedHistogramsEqualOne(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		latencies := rapid.SliceOfN(rapid.Int64Range(int64(ms), int64(time.Hour)-1), 1, 300).Draw(rt, "latencies")
+		many, one := newRig(t, len(latencies), "a"), newRig(t, 1, "a")
+		start := many.now
+		many.mutate(2, "a")
+		for p, latency := range latencies {
+			many.now = start.Add(time.Duration(latency))
+			many.receive(p, "a", 2)
+		}
+		for i, latency := range latencies {
+			one.now = one.start
+			one.mutate(event.Fingerprint(10+i), "a")
+			one.now = one.start.Add(time.Duration(latency))
+			one.receive(0, "a", event.Fingerprint(10+i))
+		}
+		if a, b := many.Finish(collect.Final{}).Propagation.All, one.Finish(collect.Final{}).Propagation.All; *a != *b {
+			rt.Fatalf("many shards: %+v\none: %+v", a, b)
+		}
+	})
+}
+
+func TestConcurrentUseKeepsTheBooks(t *testing.T) {
+	const proxies, services, mutations = 200, 4, 50
+	names := make([]string, services)
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	r := newRig(t, proxies, names...)
+	clock := r.start
+	var newest [services]struct {
+		sync.Mutex
+		state event.Fingerprint
+	}
+	var churn, fleet sync.WaitGroup
+	stop := make(chan struct{})
+	for s := range services {
+		churn.Go(func() {
+			for i := range mutations {
+				state := event.Fingerprint(1000*(s+1) + i)
+				m := &event.Mutation{
+					Seq: uint64(s*mutations + i + 1), Intended: clock.Add(time.Duration(i)), Issued: clock.Add(time.Duration(i)),
+					States: []event.ClusterState{{Cluster: names[s], State: state}},
+				}
+				r.Begin(m)
+				newest[s].Lock()
+				newest[s].state = state
+				newest[s].Unlock()
+				m.Acked = m.Issued + 1
+				if i%10 == 0 {
+					m.Err = errors.New("failed")
+				}
+				r.End(m)
+			}
+		})
+	}
+	for first := range 8 {
+		fleet.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(first), 1))
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				p, s := first+8*rng.IntN(proxies/8), rng.IntN(services)
+				newest[s].Lock()
+				state := newest[s].state
+				newest[s].Unlock()
+				at := clock.Add(time.Second)
+				if state != 0 {
+					r.Response(&event.Response{Proxy: p, Type: event.EDS, Received: at, Socket: at, Answered: at, States: []event.ClusterState{{Cluster: names[s], State: state}}})
+				}
+				if i%100 == 0 {
+					r.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Disconnected, At: at})
+					r.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Ready, At: clock})
+					r.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Subscribed, At: at, Clusters: []string{fmt.Sprint("new", i)}})
+				}
+				r.Progress()
+			}
+		})
+	}
+	churn.Wait()
+	close(stop)
+	fleet.Wait()
+	if p := r.finish().Propagation; p.Expected == 0 || p.Unexplained > 0 {
+		t.Errorf("propagation = %+v, want pairs and no unexplained state", p)
+	}
+}
