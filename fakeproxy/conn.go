@@ -1,0 +1,158 @@
+package fakeproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/mem"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// meter counts what a connection and its successors moved.
+type meter struct {
+	clock event.Clock
+	// last is when the last read of the socket returned. grpc-go reads ahead in
+	// a goroutine of its own, so by the time a message is handed over this may
+	// be the read of a later message: the difference to the hand-over is then
+	// too small, never too large.
+	last    atomic.Int64
+	in, out atomic.Int64
+}
+
+// read notes that a read of n bytes returned.
+func (m *meter) read(n int) {
+	m.last.Store(int64(m.clock.Now()))
+	m.in.Add(int64(n))
+}
+
+// meteredConn is a TCP connection that notes its reads and counts its bytes.
+type meteredConn struct {
+	*net.TCPConn
+	meter *meter
+	raw   syscall.RawConn
+
+	// Guarded by grpc-go, whose one reader goroutine makes all reads.
+	want int
+	pool mem.BufferPool
+	buf  *[]byte
+	n    int
+	err  error
+	fill func(fd uintptr) bool
+}
+
+func newMeteredConn(c *net.TCPConn, m *meter) (*meteredConn, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	mc := &meteredConn{TCPConn: c, meter: m, raw: raw}
+	mc.fill = mc.tryRead
+	return mc, nil
+}
+
+// Read reads from the socket.
+func (c *meteredConn) Read(b []byte) (int, error) {
+	n, err := c.TCPConn.Read(b)
+	c.meter.read(n)
+	return n, err
+}
+
+// Write writes to the socket.
+func (c *meteredConn) Write(b []byte) (int, error) {
+	n, err := c.TCPConn.Write(b)
+	c.meter.out.Add(int64(n))
+	return n, err
+}
+
+// ReadOnReady reads into a buffer that is taken from the pool only once there
+// is something to read, so that an idle connection holds no read buffer.
+// grpc-go calls it in place of Read.
+func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	c.want, c.pool = size, pool
+	err := c.raw.Read(c.fill)
+	buf, n, readErr := c.buf, c.n, c.err
+	c.buf, c.n, c.err, c.pool = nil, 0, nil, nil
+	if err = errors.Join(err, readErr); err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		if buf != nil {
+			pool.Put(buf)
+		}
+		return nil, 0, err
+	}
+	c.meter.read(n)
+	return buf, n, nil
+}
+
+// tryRead makes one read, and reports false if the socket has nothing yet.
+func (c *meteredConn) tryRead(fd uintptr) bool {
+	c.buf = c.pool.Get(c.want)
+	c.n, c.err = ignoringEINTR(int(fd), *c.buf)
+	if c.err == nil {
+		return true
+	}
+	c.n = 0
+	c.pool.Put(c.buf)
+	c.buf = nil
+	if errors.Is(c.err, unix.EAGAIN) {
+		c.err = nil
+		return false
+	}
+	return true
+}
+
+func ignoringEINTR(fd int, b []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, b)
+		if !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+// dialer connects from one source address.
+type dialer struct {
+	source netip.Addr // invalid: the system's choice
+	meter  *meter
+}
+
+// dial is a grpc.WithContextDialer function.
+func (d *dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
+	nd := net.Dialer{KeepAlive: -1}
+	if d.source.IsValid() {
+		nd.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(d.source, 0))
+		nd.ControlContext = lateBind
+	}
+	c, err := nd.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("connection to %s is a %T, not TCP", addr, c), c.Close())
+	}
+	mc, err := newMeteredConn(tcp, d.meter)
+	if err != nil {
+		return nil, errors.Join(err, tcp.Close())
+	}
+	return mc, nil
+}
+
+// lateBind leaves the choice of the port to connect, which knows the target,
+// so that one source address gives its whole port range to each target.
+func lateBind(_ context.Context, _, _ string, c syscall.RawConn) error {
+	var opt error
+	err := c.Control(func(fd uintptr) {
+		opt = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+	})
+	return errors.Join(err, opt)
+}

@@ -1,0 +1,50 @@
+package fakeproxy
+
+import "github.com/xdsbench/xdsbench/event"
+
+// Field numbers of DeltaDiscoveryRequest; resource_names_subscribe is fieldNames.
+const (
+	deltaNode        = 1
+	deltaTypeURL     = 2
+	deltaUnsubscribe = 4
+	deltaInitial     = 5
+	deltaNonce       = 6
+	deltaError       = 7
+)
+
+// delta builds incremental requests: differences of the subscription, and the
+// nonce of the response they answer.
+type delta struct{}
+
+var _ dialect = delta{}
+
+// first tells on a new stream which versions are held: those last accepted. A
+// wildcard type gives versions only, no names.
+func (delta) first(p *proxy, t event.Type, node []byte) *request {
+	var r builder
+	r.bytes(deltaNode, node)
+	r.string(deltaTypeURL, typeURL(t))
+	for _, it := range p.held(t).items {
+		r.entry(deltaInitial, it.name, it.version)
+	}
+	return r.request(p.subscription(t))
+}
+
+func (delta) answer(p *proxy, t event.Type, reason string) *request {
+	var r builder
+	r.string(deltaTypeURL, typeURL(t))
+	r.bytes(deltaNonce, p.types[t].nonce)
+	if reason != "" {
+		r.problem(deltaError, reason)
+	}
+	return r.request(nil)
+}
+
+func (delta) change(_ *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request {
+	var r builder
+	r.string(deltaTypeURL, typeURL(t))
+	for _, name := range unsubscribe.names {
+		r.string(deltaUnsubscribe, name)
+	}
+	return r.request(subscribe)
+}

@@ -1,0 +1,19 @@
+// Package fakeproxy holds thousands of fake Envoys: each one keeps an ADS
+// stream to a control plane, subscribes to what the received clusters and
+// listeners name, ACKs or NACKs, and reports every response to a Sink.
+//
+// A Fleet is cheap because nearly all proxies receive the same bytes. A
+// response is never decoded as a whole: one pass over its top-level fields
+// hashes each resource, and only the first proxy that sees a resource decodes
+// and validates it. What a proxy holds is a pointer to an immutable state
+// that it shares with every proxy holding the same; a push moves a proxy from
+// one state to the next by a step that was worked out once. Nothing in these
+// tables is counted or swept: they hold weak pointers, so that the garbage
+// collector drops a resource with the last proxy that holds it.
+//
+// The rules of the client are those of the xDS protocol
+// (https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), as
+// Envoy keeps them: legacy wildcard subscriptions to clusters and listeners,
+// endpoints and routes by the names those give, warming with an initial fetch
+// timeout, and reconnection with jittered exponential back-off.
+package fakeproxy

@@ -1,0 +1,71 @@
+package fakeproxy
+
+import "github.com/xdsbench/xdsbench/event"
+
+// Dump is what one proxy holds.
+type Dump struct {
+	Proxy     int        `json:"proxy"`
+	Node      string     `json:"node"`
+	Variant   string     `json:"variant"`
+	Connected bool       `json:"connected"`
+	Ready     bool       `json:"ready"`
+	Types     []TypeDump `json:"types"`
+}
+
+// TypeDump is what a proxy holds and waits for of one resource type.
+type TypeDump struct {
+	// Type is the short name, such as "cds".
+	Type string `json:"type"`
+	// Version is the one last accepted, Nonce the one last received.
+	Version string `json:"version"`
+	Nonce   string `json:"nonce"`
+	// Subscription are the names asked for; none if Wildcard.
+	Wildcard     bool           `json:"wildcard"`
+	Subscription []string       `json:"subscription,omitempty"`
+	Resources    []ResourceDump `json:"resources"`
+	// Warming are the names awaited, Expired those that did not arrive in time.
+	Warming []string `json:"warming,omitempty"`
+	Expired []string `json:"expired,omitempty"`
+}
+
+// ResourceDump is one resource held.
+type ResourceDump struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Bytes   int    `json:"bytes"`
+	// Children are the endpoints or routes that the resource names.
+	Children []string `json:"children,omitempty"`
+	// Endpoints is the number of usable endpoints, State their fingerprint.
+	Endpoints int               `json:"endpoints,omitempty"`
+	State     event.Fingerprint `json:"state,omitempty"`
+	// Content is the encoded Any, if the fleet keeps bytes.
+	Content []byte `json:"content,omitempty"`
+}
+
+// Dump describes the present state of a proxy.
+func (f *Fleet) Dump(proxy int) Dump {
+	p := f.proxies[proxy]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := Dump{
+		Proxy: proxy, Node: p.id.ID, Variant: p.id.Variant.String(),
+		Connected: p.connected, Ready: p.ready,
+	}
+	for t := range event.Type(numTypes) {
+		td := TypeDump{
+			Type: t.String(), Version: string(p.types[t].version), Nonce: string(p.types[t].nonce),
+			Wildcard: isRoot(t), Subscription: p.subscription(t).names, Resources: []ResourceDump{},
+		}
+		for _, it := range p.held(t).items {
+			td.Resources = append(td.Resources, ResourceDump{
+				Name: it.name, Version: it.version, Bytes: it.body.size, Children: it.body.children,
+				Endpoints: len(it.body.endpoints), State: it.body.state, Content: it.body.raw,
+			})
+		}
+		if n := p.branches[branchOf(t)]; !isRoot(t) {
+			td.Warming, td.Expired = n.warming.names, n.expired.names
+		}
+		d.Types = append(d.Types, td)
+	}
+	return d
+}

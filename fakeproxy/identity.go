@@ -1,0 +1,48 @@
+package fakeproxy
+
+import (
+	"fmt"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// Locality is where a proxy runs, as its node tells.
+type Locality struct {
+	Region string
+	Zone   string
+}
+
+// Identity is who a proxy claims to be.
+type Identity struct {
+	// ID is the node ID, for istiod "sidecar~IP~pod.ns~ns.svc.cluster.local".
+	ID string
+	// Cluster is the node's cluster, the service it belongs to. May be empty.
+	Cluster string
+	// Metadata is the node metadata, of values that structpb accepts.
+	Metadata map[string]any
+	Locality Locality
+	Variant  event.Variant
+}
+
+// node encodes the node that goes with the first request of each stream: Envoy
+// is set up with set_node_on_first_message_only for ADS.
+func (id *Identity) node() ([]byte, error) {
+	metadata, err := structpb.NewStruct(id.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("proxy %q: metadata: %w", id.ID, err)
+	}
+	n := &corev3.Node{
+		Id: id.ID, Cluster: id.Cluster, Metadata: metadata,
+		UserAgentName: "envoy",
+		Locality:      &corev3.Locality{Region: id.Locality.Region, Zone: id.Locality.Zone},
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(n)
+	if err != nil {
+		return nil, fmt.Errorf("proxy %q: node: %w", id.ID, err)
+	}
+	return b, nil
+}

@@ -1,0 +1,89 @@
+package fakeproxy
+
+import (
+	"math"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Envoy's HTTP/2 windows are static and large; so are these: they keep the
+// server's flow control and grpc-go's bandwidth estimator out of the
+// measurement.
+const (
+	streamWindow     = 16 << 20
+	connectionWindow = 24 << 20
+
+	// readBuffer is taken from a pool for the time of one read; writeBuffer is
+	// shared by all connections.
+	readBuffer  = 32 << 10
+	writeBuffer = 4 << 10
+)
+
+// link is the connection that one proxy, or a few, have to the control plane.
+// It is there while any of them uses it.
+type link struct {
+	target string
+	dialer dialer
+	meter  meter
+	max    int // bytes of the largest message received
+
+	mu   sync.Mutex
+	cc   *grpc.ClientConn // guarded by mu
+	uses int              // guarded by mu
+}
+
+// acquire returns the connection, opened lazily by its first stream.
+func (l *link) acquire() (*grpc.ClientConn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cc == nil {
+		cc, err := grpc.NewClient("passthrough:///"+l.target, l.options()...)
+		if err != nil {
+			return nil, err
+		}
+		l.cc = cc
+	}
+	l.uses++
+	return l.cc, nil
+}
+
+// release closes the connection after its last user.
+func (l *link) release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.uses--
+	if l.uses > 0 {
+		return nil
+	}
+	cc := l.cc
+	l.cc = nil
+	return cc.Close()
+}
+
+func (l *link) options() []grpc.DialOption {
+	limit := l.max
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(l.dialer.dial),
+		grpc.WithNoProxy(),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableHealthCheck(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithReadBufferSize(readBuffer),
+		grpc.WithWriteBufferSize(writeBuffer),
+		grpc.WithSharedWriteBuffer(true),
+		grpc.WithStaticStreamWindowSize(streamWindow),
+		grpc.WithStaticConnWindowSize(connectionWindow),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(limit),
+			grpc.MaxCallSendMsgSize(math.MaxInt),
+			grpc.ForceCodecV2(rawCodec{clock: l.meter.clock}),
+		),
+	}
+}

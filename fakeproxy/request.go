@@ -1,0 +1,81 @@
+package fakeproxy
+
+import (
+	"strings"
+
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// builder appends the fields of a request.
+type builder struct{ b []byte }
+
+func (r *builder) bytes(field protowire.Number, value []byte) {
+	if len(value) > 0 {
+		r.b = protowire.AppendTag(r.b, field, protowire.BytesType)
+		r.b = protowire.AppendBytes(r.b, value)
+	}
+}
+
+func (r *builder) string(field protowire.Number, value string) {
+	if value != "" {
+		r.b = protowire.AppendTag(r.b, field, protowire.BytesType)
+		r.b = protowire.AppendString(r.b, value)
+	}
+}
+
+// entry appends an entry of a map of strings.
+func (r *builder) entry(field protowire.Number, k, v string) {
+	size := 2 + protowire.SizeBytes(len(k)) + protowire.SizeBytes(len(v))
+	r.b = protowire.AppendTag(r.b, field, protowire.BytesType)
+	r.b = protowire.AppendVarint(r.b, uint64(size))
+	r.b = protowire.AppendTag(r.b, 1, protowire.BytesType)
+	r.b = protowire.AppendString(r.b, k)
+	r.b = protowire.AppendTag(r.b, 2, protowire.BytesType)
+	r.b = protowire.AppendString(r.b, v)
+}
+
+// problem appends a google.rpc.Status, the error_detail of a NACK.
+func (r *builder) problem(field protowire.Number, reason string) {
+	// A proto string must be UTF-8; the names in a reason are the server's.
+	s := &rpcstatus.Status{Code: int32(codes.InvalidArgument), Message: strings.ToValidUTF8(reason, "\uFFFD")}
+	if b, err := proto.Marshal(s); err == nil {
+		r.bytes(field, b)
+	}
+}
+
+// request ends the building. The names' encoding is sent as it is, unless it
+// is so short that copying is cheaper.
+func (r *builder) request(names *nameSet) *request {
+	const short = 1 << 10
+	if names == nil || len(names.encoded) <= short {
+		if names != nil {
+			r.b = append(r.b, names.encoded...)
+		}
+		return &request{pieces: mem.BufferSlice{mem.SliceBuffer(r.b)}}
+	}
+	return &request{pieces: mem.BufferSlice{mem.SliceBuffer(r.b), names.encoded}}
+}
+
+// dialect is what differs between the requests of the two variants.
+type dialect interface {
+	// first asks for a type on a new stream. The node goes with the stream's
+	// first request only.
+	first(p *proxy, t event.Type, node []byte) *request
+	// answer is an ACK, or a NACK with a reason, of the last response of t.
+	answer(p *proxy, t event.Type, reason string) *request
+	// change tells that the names subscribed to have changed.
+	change(p *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request
+}
+
+func dialectOf(v event.Variant) dialect {
+	if v == event.SotW {
+		return sotw{}
+	}
+	return delta{}
+}

@@ -1,0 +1,156 @@
+package fakeproxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+const adsService = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
+
+func adsMethod(v event.Variant) string {
+	if v == event.SotW {
+		return adsService + "StreamAggregatedResources"
+	}
+	return adsService + "DeltaAggregatedResources"
+}
+
+// run keeps the proxy connected until ctx ends or it is retired.
+func (p *proxy) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.retired, cancel)()
+	p.began = p.fleet.cfg.Clock.Now()
+	for {
+		connected, err := p.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		p.lost(connected, err)
+		if !sleep(ctx, p.backoff.next(p.rng)) {
+			break
+		}
+		p.began = p.fleet.cfg.Clock.Now()
+		p.fleet.count.reconnects.Add(1)
+	}
+	p.emit(&event.ProxyEvent{Proxy: p.index, Kind: event.Retired, At: p.fleet.cfg.Clock.Now()})
+}
+
+// session opens a stream and serves it until it breaks. It leaves no goroutine,
+// and tells whether the control plane had taken the stream.
+func (p *proxy) session(ctx context.Context) (connected bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cc, err := p.link.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, p.link.release()) }()
+	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
+	if err != nil {
+		return false, err
+	}
+	out := &outbox{stream: stream}
+	defer func() {
+		cancel()
+		connected = p.detach(out)
+	}()
+	return false, p.serve(ctx, out)
+}
+
+// serve sends the first requests and then takes one response after the other.
+func (p *proxy) serve(ctx context.Context, out *outbox) error {
+	if err := p.open(out); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	var f frame
+	for {
+		if err := out.stream.RecvMsg(&f); err != nil {
+			return err
+		}
+		err := p.handle(ctx, &f)
+		f.free()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// open sends the first requests of a stream: the root types always, endpoints
+// and routes if there are parents that name some.
+func (p *proxy) open(out *outbox) error {
+	node, err := p.id.node()
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.out = out
+	p.heard = p.fleet.cfg.Clock.Now()
+	for t := range event.Type(numTypes) {
+		s := &p.types[t]
+		s.nonce = s.nonce[:0]
+		s.answered, s.asked = false, isRoot(t) || p.subscription(t).len() > 0
+		if s.asked {
+			p.put(p.dialect.first(p, t, node))
+			node = nil
+		}
+	}
+	if p.complete() {
+		p.fleet.warden.schedule(p.heard.Add(silence), p)
+	}
+	p.mu.Unlock()
+	return out.flush(true)
+}
+
+// put queues a request and records its size. Needs mu.
+func (p *proxy) put(r *request) {
+	c := &p.fleet.count
+	c.requests.Add(1)
+	size := int64(r.size())
+	for old := c.maxRequest.Load(); size > old && !c.maxRequest.CompareAndSwap(old, size); {
+		old = c.maxRequest.Load()
+	}
+	p.out.put(r)
+}
+
+// detach forgets an ended stream and waits for what was sending on it.
+func (p *proxy) detach(out *outbox) (connected bool) {
+	p.mu.Lock()
+	p.out = nil
+	connected = p.connected
+	if p.ready {
+		p.fleet.count.ready.Add(-1)
+	}
+	if p.connected {
+		p.fleet.count.connected.Add(-1)
+	}
+	p.connected, p.ready = false, false
+	p.mu.Unlock()
+	out.wait()
+	return connected
+}
+
+// lost records that a stream ended, or never came to be, and why.
+func (p *proxy) lost(connected bool, err error) {
+	c := &p.fleet.count
+	e := &event.ProxyEvent{Proxy: p.index, Kind: event.Refused, At: p.fleet.cfg.Clock.Now(), Err: err}
+	if connected {
+		e.Kind = event.Disconnected
+		c.disconnected.Add(1)
+	} else {
+		c.refused.Add(1)
+	}
+	if status.Code(err) == codes.ResourceExhausted {
+		c.exhausted.Add(1)
+	}
+	p.fleet.cfg.Log.LogAttrs(context.Background(), slog.LevelDebug, "stream ended",
+		slog.Int("proxy", p.index), slog.Any("error", err))
+	p.emit(e)
+}

@@ -1,0 +1,44 @@
+package fakeproxy
+
+import "github.com/xdsbench/xdsbench/event"
+
+// Field numbers of DiscoveryRequest; resource_names is fieldNames.
+const (
+	sotwVersion = 1
+	sotwNode    = 2
+	sotwTypeURL = 4
+	sotwNonce   = 5
+	sotwError   = 6
+)
+
+// sotw builds state-of-the-world requests. Each one carries the version last
+// accepted, the nonce last received, and the full subscription; clusters and
+// listeners are subscribed to by naming nothing (legacy wildcard).
+type sotw struct{}
+
+var _ dialect = sotw{}
+
+func (sotw) request(p *proxy, t event.Type, node []byte, reason string) *request {
+	s := &p.types[t]
+	var r builder
+	r.bytes(sotwVersion, s.version)
+	r.bytes(sotwNode, node)
+	r.string(sotwTypeURL, typeURL(t))
+	r.bytes(sotwNonce, s.nonce)
+	if reason != "" {
+		r.problem(sotwError, reason)
+	}
+	return r.request(p.subscription(t))
+}
+
+func (d sotw) first(p *proxy, t event.Type, node []byte) *request {
+	return d.request(p, t, node, "")
+}
+
+func (d sotw) answer(p *proxy, t event.Type, reason string) *request {
+	return d.request(p, t, nil, reason)
+}
+
+func (d sotw) change(p *proxy, t event.Type, _, _ *nameSet) *request {
+	return d.request(p, t, nil, "")
+}

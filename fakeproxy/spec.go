@@ -1,0 +1,161 @@
+package fakeproxy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/internal/rate"
+)
+
+// The values of Spec.Variant.
+const (
+	VariantSotW  = "sotw"
+	VariantDelta = "delta"
+	VariantMixed = "mixed"
+)
+
+// The values of Spec.SotWDuplicates.
+const (
+	DuplicatesNack = "nack"
+	DuplicatesLast = "last"
+)
+
+// Spec describes a fleet, as the profile's section "proxies".
+type Spec struct {
+	// Count is the number of proxies.
+	Count int `json:"count"`
+	// Variant is "sotw", "delta" or "mixed" (alternating).
+	Variant string `json:"variant"`
+	// ConnectRate is how many proxies connect per second.
+	ConnectRate rate.Rate `json:"connectRate"`
+	// StreamsPerConnection is how many proxies share one TCP connection. An
+	// Envoy has its own: 1.
+	StreamsPerConnection int `json:"streamsPerConnection"`
+	// SourceAddresses are the loopback addresses to connect from. Empty means
+	// one, or as many as the ephemeral ports require.
+	SourceAddresses []string `json:"sourceAddresses,omitempty"`
+	// MaxReceiveBytes bounds one response, in bytes. 0 means unlimited.
+	MaxReceiveBytes int `json:"maxReceiveBytes"`
+	// InitialFetchTimeout is how long a cluster or listener waits for the
+	// endpoints or routes it names. 0 means for ever.
+	InitialFetchTimeout metav1.Duration `json:"initialFetchTimeout"`
+	// Reconnect is the back-off between connection attempts.
+	Reconnect ReconnectSpec `json:"reconnect"`
+	// Nack makes proxies reject valid responses.
+	Nack NackSpec `json:"nack"`
+	// ApplyDelay is how long a proxy takes to apply a response; the answer waits.
+	ApplyDelay metav1.Duration `json:"applyDelay"`
+	// SotWDuplicates says what a SotW proxy does with a response that repeats a
+	// name: "nack", or take the "last".
+	SotWDuplicates string `json:"sotwDuplicates"`
+}
+
+// ReconnectSpec is an exponential back-off with full jitter.
+type ReconnectSpec struct {
+	// Initial bounds the first delay, Max every delay.
+	Initial metav1.Duration `json:"initial"`
+	Max     metav1.Duration `json:"max"`
+}
+
+// NackSpec says how often which responses are rejected on purpose.
+type NackSpec struct {
+	// Rate is the share of responses, 0 to 1.
+	Rate float64 `json:"rate"`
+	// Types are the resource types, such as "cds"; empty means all.
+	Types []string `json:"types,omitempty"`
+}
+
+// DefaultSpec returns the defaults: 100 Delta proxies connecting at 200/s,
+// each over its own connection, with Envoy's timeouts.
+func DefaultSpec() Spec {
+	return Spec{
+		Count:                100,
+		Variant:              VariantDelta,
+		ConnectRate:          200,
+		StreamsPerConnection: 1,
+		InitialFetchTimeout:  metav1.Duration{Duration: 15 * time.Second},
+		Reconnect: ReconnectSpec{
+			Initial: metav1.Duration{Duration: 500 * time.Millisecond},
+			Max:     metav1.Duration{Duration: 30 * time.Second},
+		},
+		SotWDuplicates: DuplicatesNack,
+	}
+}
+
+// VariantOf returns the variant of the proxy at index i.
+func (s Spec) VariantOf(i int) event.Variant {
+	switch {
+	case s.Variant == VariantSotW, s.Variant == VariantMixed && i%2 == 1:
+		return event.SotW
+	default:
+		return event.Delta
+	}
+}
+
+// Validate lists everything that is wrong with the spec, one line each.
+func (s Spec) Validate() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("proxies.%s: %v: %s", field, value, want))
+	}
+	if s.Count < 1 {
+		bad("count", s.Count, "must be at least 1")
+	}
+	if s.Variant != VariantSotW && s.Variant != VariantDelta && s.Variant != VariantMixed {
+		bad("variant", fmt.Sprintf("%q", s.Variant), "must be sotw, delta or mixed")
+	}
+	if s.ConnectRate <= 0 {
+		bad("connectRate", s.ConnectRate, "must be above 0/s")
+	}
+	if s.StreamsPerConnection < 1 {
+		bad("streamsPerConnection", s.StreamsPerConnection, "must be at least 1")
+	}
+	for i, a := range s.SourceAddresses {
+		if ip, err := netip.ParseAddr(a); err != nil || !ip.IsLoopback() {
+			bad(fmt.Sprintf("sourceAddresses[%d]", i), fmt.Sprintf("%q", a), "must be a loopback address, such as 127.0.0.2")
+		}
+	}
+	if s.MaxReceiveBytes < 0 {
+		bad("maxReceiveBytes", s.MaxReceiveBytes, "must be 0 (unlimited) or more")
+	}
+	if s.InitialFetchTimeout.Duration < 0 {
+		bad("initialFetchTimeout", s.InitialFetchTimeout.Duration, "must be 0s (never) or more")
+	}
+	if s.ApplyDelay.Duration < 0 {
+		bad("applyDelay", s.ApplyDelay.Duration, "must be 0s or more")
+	}
+	if s.SotWDuplicates != DuplicatesNack && s.SotWDuplicates != DuplicatesLast {
+		bad("sotwDuplicates", fmt.Sprintf("%q", s.SotWDuplicates), "must be nack or last")
+	}
+	return errors.Join(append(errs, s.Reconnect.problems(), s.Nack.problems())...)
+}
+
+func (r ReconnectSpec) problems() error {
+	var errs []error
+	if r.Initial.Duration <= 0 {
+		errs = append(errs, fmt.Errorf("proxies.reconnect.initial: %v: must be above 0s", r.Initial.Duration))
+	}
+	if r.Max.Duration < r.Initial.Duration {
+		errs = append(errs, fmt.Errorf("proxies.reconnect.max: %v: must be at least reconnect.initial, %v",
+			r.Max.Duration, r.Initial.Duration))
+	}
+	return errors.Join(errs...)
+}
+
+func (n NackSpec) problems() error {
+	var errs []error
+	if !(n.Rate >= 0 && n.Rate <= 1) {
+		errs = append(errs, fmt.Errorf("proxies.nack.rate: %v: must be between 0 and 1", n.Rate))
+	}
+	for i, name := range n.Types {
+		if _, ok := typeByShortName(name); !ok {
+			errs = append(errs, fmt.Errorf("proxies.nack.types[%d]: %q: must be cds, eds, lds or rds", i, name))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,179 @@
+package fakeproxy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// response makes a response of the variant.
+func response(v event.Variant, typeURL, version string, resources ...proto.Message) any {
+	if v == event.SotW {
+		return adstest.SotW(typeURL, version, resources...)
+	}
+	return adstest.Delta(typeURL, version, resources...)
+}
+
+var variants = []event.Variant{event.SotW, event.Delta}
+
+// sync brings a proxy to ready with clusters a and b (EDS resource "b-eds"),
+// and a listener with route r.
+func syncProxy(t *testing.T, f *running, s *adstest.Stream, v event.Variant) {
+	t.Helper()
+	s.Expect(adstest.CDS)
+	s.Expect(adstest.LDS)
+	s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	wantNames(t, s.Expect(adstest.EDS), "a", "b-eds")
+	s.Send(response(v, adstest.EDS, "1", adstest.Endpoints("a", "10.0.0.1:80"), adstest.Endpoints("b-eds")))
+	wantAck(t, s.Expect(adstest.EDS), "1")
+	s.Send(response(v, adstest.LDS, "1", adstest.Listener("l", "r")))
+	wantAck(t, s.Expect(adstest.LDS), "1")
+	wantNames(t, s.Expect(adstest.RDS), "r")
+	s.Send(response(v, adstest.RDS, "1", adstest.Route("r", "example.com")))
+	wantAck(t, s.Expect(adstest.RDS), "1")
+	eventually(t, "ready", func() bool { return f.Counts().Ready == 1 })
+}
+
+func TestProxySubscribesToWhatParentsNameAndBecomesReady(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			want := []event.ProxyEventKind{event.Connected, event.Subscribed, event.Ready}
+			eventually(t, "events", func() bool { return slices.Equal(f.sink.kinds(), want) })
+			got := endpoints(f, 0)
+			if len(got) != 2 || !slices.Equal(got["a"], []uint64{event.EndpointHash("10.0.0.1", 80)}) || got["b-eds"] == nil {
+				t.Errorf("endpoints %v", got)
+			}
+			for _, r := range f.sink.all() {
+				if r.Received == 0 || r.Answered < r.Received || r.Socket == 0 || r.Bytes == 0 {
+					t.Errorf("stamps of %+v", r)
+				}
+			}
+		})
+	}
+}
+
+func TestFirstRequestsAreRootTypesWithTheNodeOnce(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, _, s := one(t, v)
+			first, second := s.Next(), s.Next()
+			if first.TypeURL != adstest.CDS || !strings.HasPrefix(first.Node.GetId(), "sidecar~") || len(first.Names) > 0 {
+				t.Errorf("first request %+v", first)
+			}
+			if got := first.Node.GetMetadata().GetFields()["NAMESPACE"].GetStringValue(); got != "ns" {
+				t.Errorf("metadata NAMESPACE %q", got)
+			}
+			if second.TypeURL != adstest.LDS || second.Node != nil || len(second.Names) > 0 {
+				t.Errorf("second request %+v", second)
+			}
+		})
+	}
+}
+
+func TestInvalidResourceIsRejectedByNameAndNothingAdvances(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			srv, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			bad := adstest.Cluster("c", "", -time.Second)
+			s.Send(response(v, adstest.CDS, "2", bad))
+			nack := s.Expect(adstest.CDS)
+			if !strings.Contains(nack.Error, `cds resource "c"`) || nack.Nonce != "n-2" {
+				t.Errorf("got %+v, want a NACK of n-2 naming c", nack)
+			}
+			if v == event.SotW && nack.Version != "1" {
+				t.Errorf("a NACK carries version %q, want the last accepted, 1", nack.Version)
+			}
+			s.End(nil)
+			again := srv.Accept(t)
+			first := again.Expect(adstest.CDS)
+			if v == event.SotW && first.Version != "1" || v == event.Delta && first.Initial["a"] != "1" || len(first.Initial["c"]) > 0 {
+				t.Errorf("after reconnect: %+v, want version 1 echoed", first)
+			}
+			eventually(t, "one invalid NACK", func() bool { c := f.Counts(); return c.Nacks == 1 && c.NacksInjected == 0 })
+		})
+	}
+}
+
+func TestUndecodableResourceIsRejected(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			m := adstest.SotW(adstest.EDS, "2", adstest.Endpoints("a"))
+			m.Resources[0].Value = []byte{0xff, 0xff}
+			if v == event.SotW {
+				s.Send(m)
+			} else {
+				d := adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a"))
+				d.Resources[0].Resource.Value = []byte{0xff, 0xff}
+				s.Send(d)
+			}
+			if nack := s.Expect(adstest.EDS); !strings.Contains(nack.Error, "does not decode") {
+				t.Errorf("got %+v, want a NACK", nack)
+			}
+			if got := endpoints(f, 0)["a"]; len(got) != 1 {
+				t.Errorf("endpoints %v, want the old one", got)
+			}
+		})
+	}
+}
+
+func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
+	_, f, s := one(t, event.Delta, func(c *fakeproxy.Config) {
+		c.Spec.Nack = fakeproxy.NackSpec{Rate: 1, Types: []string{"lds"}}
+	})
+	s.Expect(adstest.CDS)
+	s.Expect(adstest.LDS)
+	s.Send(adstest.Delta(adstest.CDS, "1"))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	s.Send(adstest.Delta(adstest.LDS, "1", adstest.Listener("l", "r")))
+	if nack := s.Expect(adstest.LDS); nack.Error == "" || nack.Nonce != "n-1" {
+		t.Errorf("got %+v, want a NACK", nack)
+	}
+	eventually(t, "recorded", func() bool {
+		all := f.sink.all()
+		return len(all) == 2 && all[1].Nacked && all[1].Injected && f.Counts().NacksInjected == 1
+	})
+}
+
+func TestUsableEndpointsAreWhatCounts(t *testing.T) {
+	_, f, s := one(t, event.Delta)
+	syncProxy(t, f, s, event.Delta)
+	a := adstest.Endpoints("a", "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80")
+	a.Endpoints[0].LbEndpoints[0].HealthStatus = 2 // UNHEALTHY
+	a.Endpoints[0].LbEndpoints[1].HealthStatus = 3 // DRAINING
+	s.Send(adstest.Delta(adstest.EDS, "2", a))
+	wantAck(t, s.Expect(adstest.EDS), "2")
+	want := event.FingerprintOf([]uint64{event.EndpointHash("10.0.0.3", 80)})
+	eventually(t, "state", func() bool {
+		all := f.sink.all()
+		last := all[len(all)-1]
+		return len(last.States) == 1 && last.States[0] == event.ClusterState{Cluster: "a", State: want}
+	})
+}
+
+func TestApplyDelayHoldsTheAnswerBack(t *testing.T) {
+	const delay = 50 * time.Millisecond
+	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.ApplyDelay.Duration = delay })
+	s.Expect(adstest.CDS)
+	s.Send(adstest.SotW(adstest.CDS, "1"))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	eventually(t, "recorded", func() bool { return len(f.sink.all()) == 1 })
+	if r := f.sink.all()[0]; r.Answered.Sub(r.Received) < delay {
+		t.Errorf("answered after %v, want at least %v", r.Answered.Sub(r.Received), delay)
+	}
+}
