@@ -1,0 +1,387 @@
+package fakeproxy_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+)
+
+// https://github.com/envoyproxy/envoy/issues/33607
+func TestClusterChangedAfterReconnectWarmsUntilNewEndpointsArrive(t *testing.T) {
+	srv, f, s := one(t, event.Delta, fetchTimeout(200*time.Millisecond))
+	syncProxy(t, f, s, event.Delta)
+	s.End(nil)
+	s = srv.Accept(t)
+	s.Expect(adstest.EDS)
+	s.Send(adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a", "10.0.0.1:80"), adstest.Endpoints("b-eds")))
+	wantAck(t, s.Expect(adstest.EDS), "2")
+	s.Expect(adstest.CDS)
+	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("a", "", 2*time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "2")
+	s.Expect(adstest.LDS)
+	s.Send(adstest.Delta(adstest.LDS, "2"))
+	wantAck(t, s.Expect(adstest.LDS), "2")
+	if d := typeDump(f, event.EDS); !slices.Equal(d.Warming, []string{"a"}) || f.Dump(0).Ready {
+		t.Errorf("warming %q, ready %v; want a warming", d.Warming, f.Dump(0).Ready)
+	}
+	eventually(t, "a is stuck", func() bool { return len(f.Stuck()) == 1 })
+	stuck := f.Stuck()[0]
+	if stuck.Name != "a" || stuck.Type != "eds" || !slices.Equal(stuck.Parents, []string{"a"}) || !strings.Contains(stuck.Node, "p0.ns") {
+		t.Errorf("stuck %+v", stuck)
+	}
+	if f.Dump(0).Ready {
+		t.Error("ready although a cluster never warmed")
+	}
+	s.Send(adstest.Delta(adstest.EDS, "3", adstest.Endpoints("a", "10.0.0.1:80")))
+	eventually(t, "ready once the endpoints arrive", func() bool { return f.Dump(0).Ready && len(f.Stuck()) == 0 })
+}
+
+// https://github.com/istio/istio/issues/28402
+func TestClusterUpdatedWithoutEndpointsIsActiveWithoutThemAfterTheTimeout(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v, fetchTimeout(100*time.Millisecond))
+			syncProxy(t, f, s, v)
+			s.Send(response(v, adstest.CDS, "2", adstest.Cluster("a", "", 2*time.Second), adstest.Cluster("b", "b-eds", time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "2")
+			if got := endpoints(f, 0)["a"]; len(got) != 1 {
+				t.Errorf("while a warms, its endpoints are %v; want the old one", got)
+			}
+			eventually(t, "the timeout is counted", func() bool { return f.Counts().FetchTimeouts == 1 })
+			if got := endpoints(f, 0)["a"]; got != nil {
+				t.Errorf("endpoints %v after the timeout, want none", got)
+			}
+		})
+	}
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/488
+func TestEndpointsAnsweredAsRemovedStaySubscribed(t *testing.T) {
+	srv, f, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+	wantNames(t, s.Expect(adstest.EDS), "a")
+	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.EDS, Nonce: "n-1", RemovedResources: []string{"a"}})
+	wantAck(t, s.Expect(adstest.EDS), "1")
+	if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"a"}) || len(d.Warming) > 0 || len(d.Resources) > 0 {
+		t.Errorf("after the removal: %+v", d)
+	}
+	s.Send(adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a", "10.0.0.1:80")))
+	wantAck(t, s.Expect(adstest.EDS), "2")
+	if got := endpoints(f, 0)["a"]; len(got) != 1 {
+		t.Errorf("endpoints %v after the create", got)
+	}
+	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.EDS, Nonce: "n-3", RemovedResources: []string{"a"}})
+	wantAck(t, s.Expect(adstest.EDS), "3")
+	s.End(nil)
+	first := srv.Accept(t).Expect(adstest.EDS)
+	wantNames(t, first, "a")
+	if len(first.Initial) > 0 {
+		t.Errorf("initial versions %v, want none of what was removed", first.Initial)
+	}
+}
+
+// https://github.com/envoyproxy/envoy/issues/20699 and 16063
+func TestReconnectTellsTheVersionsLastAcceptedAndNoNamesForWildcards(t *testing.T) {
+	srv, f, s := one(t, event.Delta)
+	syncProxy(t, f, s, event.Delta)
+	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "2")
+	s.End(nil)
+	s = srv.Accept(t)
+	cds, lds := s.Expect(adstest.CDS), s.Expect(adstest.LDS)
+	if len(cds.Names)+len(cds.Unsubscribe)+len(lds.Names) > 0 {
+		t.Errorf("wildcard requests name %q and %q", cds.Names, lds.Names)
+	}
+	if len(cds.Initial) != 2 || cds.Initial["a"] != "1" || cds.Initial["b"] != "2" || lds.Initial["l"] != "1" {
+		t.Errorf("initial versions %v and %v", cds.Initial, lds.Initial)
+	}
+	eds := s.Expect(adstest.EDS)
+	wantNames(t, eds, "a", "b-eds")
+	if eds.Initial["a"] != "1" || eds.Nonce != "" || cds.Nonce != "" {
+		t.Errorf("EDS request %+v", eds)
+	}
+	wantNames(t, s.Expect(adstest.RDS), "r")
+}
+
+func TestSotWReconnectTellsVersionAndSubscriptionWithoutNonce(t *testing.T) {
+	srv, f, s := one(t, event.SotW)
+	syncProxy(t, f, s, event.SotW)
+	s.End(nil)
+	s = srv.Accept(t)
+	for _, url := range []string{adstest.CDS, adstest.LDS, adstest.EDS, adstest.RDS} {
+		r := s.Expect(url)
+		if r.Version != "1" || r.Nonce != "" {
+			t.Errorf("%s: version %q, nonce %q; want 1 and none", url, r.Version, r.Nonce)
+		}
+		if url == adstest.EDS {
+			wantNames(t, r, "a", "b-eds")
+		}
+	}
+}
+
+// https://github.com/envoyproxy/envoy/issues/17980
+func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			srv, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			if v == event.SotW {
+				s.Send(adstest.SotW(adstest.LDS, "2"))
+				s.Send(adstest.SotW(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
+			} else {
+				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.LDS, Nonce: "n-2", RemovedResources: []string{"l"}})
+				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-2", RemovedResources: []string{"a"}})
+			}
+			wantAck(t, s.Expect(adstest.LDS), "2")
+			rds, eds := s.Expect(adstest.RDS), s.Expect(adstest.EDS)
+			if v == event.Delta && (!slices.Equal(rds.Unsubscribe, []string{"r"}) || !slices.Equal(eds.Unsubscribe, []string{"a"})) {
+				t.Errorf("unsubscribed from %q and %q", rds.Unsubscribe, eds.Unsubscribe)
+			}
+			if v == event.SotW {
+				wantNames(t, rds)
+				wantNames(t, eds, "b-eds")
+			}
+			s.End(nil)
+			s = srv.Accept(t)
+			wantNames(t, s.Expect(adstest.EDS), "b-eds")
+			s.ExpectNone(adstest.RDS, 50*time.Millisecond)
+			if d := typeDump(f, event.RDS); len(d.Resources) > 0 {
+				t.Errorf("still holds %+v", d.Resources)
+			}
+		})
+	}
+}
+
+func TestChildSharedByTwoParentsStaysWithTheSecond(t *testing.T) {
+	_, f, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "x", time.Second), adstest.Cluster("b", "x", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	wantNames(t, s.Expect(adstest.EDS), "x")
+	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-2", RemovedResources: []string{"a"}})
+	wantAck(t, s.Expect(adstest.CDS), "2")
+	s.ExpectNone(adstest.EDS, 30*time.Millisecond)
+	if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"x"}) {
+		t.Errorf("subscription %q", d.Subscription)
+	}
+}
+
+// https://github.com/envoyproxy/envoy/issues/34334
+func TestStreamAfterNackAndGoAwayStartsWithAllRootTypes(t *testing.T) {
+	srv, f, s := one(t, event.Delta)
+	syncProxy(t, f, s, event.Delta)
+	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("bad", "", -time.Second)))
+	if nack := s.Expect(adstest.CDS); nack.Error == "" {
+		t.Errorf("got %+v, want a NACK", nack)
+	}
+	addr := srv.Addr
+	s.End(nil)
+	srv.GoAway()
+	srv.Stop()
+	again := adstest.StartAt(t, addr).Accept(t)
+	again.Expect(adstest.CDS)
+	again.Expect(adstest.LDS)
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/962
+func TestPayloadResentForEverIsNackedEachTimeByItsNonceAndCounted(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			s.Expect(adstest.CDS)
+			for _, version := range []string{"1", "2", "3"} {
+				bad := adstest.Any(adstest.Cluster("bad", "", -time.Second))
+				if v == event.SotW {
+					s.Send(&discoveryv3.DiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: append(adstest.SotW("", "").Resources, bad)})
+				} else {
+					s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{{Name: "bad", Resource: bad}}})
+				}
+				if nack := s.Expect(adstest.CDS); nack.Error == "" || nack.Nonce != "n-"+version {
+					t.Errorf("got %+v, want a NACK of n-%s", nack, version)
+				}
+			}
+			if c := f.Counts(); c.Nacks != 3 || c.NacksRepeated != 2 {
+				t.Errorf("counts %+v, want 3 NACKs, 2 of them repeated", c)
+			}
+		})
+	}
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/399
+func TestSilenceAfterANewNameMeansDoesNotExist(t *testing.T) {
+	_, f, s := one(t, event.SotW, fetchTimeout(100*time.Millisecond))
+	syncProxy(t, f, s, event.SotW)
+	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second), adstest.Cluster("c", "", time.Second)))
+	wantNames(t, s.Expect(adstest.EDS), "a", "b-eds", "c")
+	eventually(t, "c does not exist", func() bool { return slices.Equal(typeDump(f, event.EDS).Expired, []string{"c"}) })
+	s.Send(adstest.SotW(adstest.EDS, "1", adstest.Endpoints("c", "10.0.0.9:80")))
+	eventually(t, "c is taken late", func() bool { return len(endpoints(f, 0)["c"]) == 1 && len(f.Stuck()) == 0 })
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/426
+func TestNamesAreComparedByteForByteAndAStallIsNoReadiness(t *testing.T) {
+	const name = "grpc/server?xds.resource.listening_address=127.0.0.1:80%25"
+	_, f, s := one(t, event.SotW, fetchTimeout(50*time.Millisecond))
+	s.Expect(adstest.CDS)
+	s.Expect(adstest.LDS)
+	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster(name, "", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	wantNames(t, s.Expect(adstest.EDS), name)
+	s.Send(adstest.SotW(adstest.LDS, "1"))
+	wantAck(t, s.Expect(adstest.LDS), "1")
+	s.Send(adstest.SotW(adstest.EDS, "1", adstest.Endpoints(strings.ToUpper(name))))
+	wantAck(t, s.Expect(adstest.EDS), "1")
+	eventually(t, "stall", func() bool { return len(f.Stuck()) == 1 })
+	if c := f.Counts(); c.Ready != 0 || c.OutOfOrder != 1 {
+		t.Errorf("counts %+v, want no proxy ready and one resource nobody asked for", c)
+	}
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/526
+func TestEndpointsBeforeTheirClusterAreIgnoredAndCounted(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			s.Expect(adstest.CDS)
+			s.Send(response(v, adstest.EDS, "1", adstest.Endpoints("a", "10.0.0.1:80")))
+			wantAck(t, s.Expect(adstest.EDS), "1")
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "1")
+			wantNames(t, s.Expect(adstest.EDS), "a")
+			if got := endpoints(f, 0)["a"]; got != nil || f.Counts().OutOfOrder != 1 {
+				t.Errorf("endpoints %v, out of order %d", got, f.Counts().OutOfOrder)
+			}
+		})
+	}
+}
+
+// https://github.com/envoyproxy/envoy/issues/14847
+func TestRepeatedNameIsRejected(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, _, s := one(t, v)
+			s.Expect(adstest.CDS)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("a", "", 2*time.Second)))
+			if nack := s.Expect(adstest.CDS); !strings.Contains(nack.Error, `"a": is in the response twice`) {
+				t.Errorf("got %+v, want a NACK", nack)
+			}
+		})
+	}
+}
+
+func TestNameAddedAndRemovedByOneResponseIsRejected(t *testing.T) {
+	_, _, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	m := adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second))
+	m.RemovedResources = []string{"a"}
+	s.Send(m)
+	if nack := s.Expect(adstest.CDS); !strings.Contains(nack.Error, `"a": is both added and removed`) {
+		t.Errorf("got %+v, want a NACK", nack)
+	}
+}
+
+func TestRepeatedNameInSotWMayMeanTheLast(t *testing.T) {
+	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.SotWDuplicates = fakeproxy.DuplicatesLast })
+	s.Expect(adstest.CDS)
+	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster("a", "old", time.Second), adstest.Cluster("a", "new", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	wantNames(t, s.Expect(adstest.EDS), "new")
+	s.Send(adstest.SotW(adstest.CDS, "2", adstest.Cluster("a", "new", time.Second), adstest.Cluster("a", "old", time.Second)))
+	wantAck(t, s.Expect(adstest.CDS), "2")
+	wantNames(t, s.Expect(adstest.EDS), "old")
+	if d := typeDump(f, event.CDS); len(d.Resources) != 1 {
+		t.Errorf("holds %+v", d.Resources)
+	}
+}
+
+// https://github.com/cilium/cilium/issues/45288
+func TestResponsesWithOneNonceAreEachAnswered(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			s.Expect(adstest.CDS)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", 2*time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "1")
+			wantAck(t, s.Expect(adstest.CDS), "1")
+			if c := f.Counts(); c.Acks != 2 {
+				t.Errorf("%d ACKs", c.Acks)
+			}
+		})
+	}
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/358
+func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
+	const lifetime = 300 * time.Millisecond
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			s.Expect(adstest.CDS)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "1")
+			s.Expect(adstest.EDS)
+			s.Send(withTTL(v, "2", adstest.Cluster("a", "", time.Second), lifetime))
+			wantAck(t, s.Expect(adstest.CDS), "2")
+			for _, version := range []string{"3", "4", "5"} {
+				time.Sleep(lifetime / 2)
+				s.Send(withTTL(v, version, nil, lifetime))
+				wantAck(t, s.Expect(adstest.CDS), version)
+			}
+			if d := typeDump(f, event.CDS); len(d.Resources) != 1 {
+				t.Fatalf("refreshed three times, holds %+v", d.Resources)
+			}
+			eventually(t, "a is gone", func() bool { return len(typeDump(f, event.CDS).Resources) == 0 })
+			gone := s.Expect(adstest.EDS)
+			if v == event.Delta && !slices.Equal(gone.Unsubscribe, []string{"a"}) || len(gone.Names) > 0 {
+				t.Errorf("after expiry: %+v", gone)
+			}
+		})
+	}
+}
+
+// withTTL is a response with cluster "a" under a TTL; nil is a heartbeat.
+func withTTL(v event.Variant, version string, c any, d time.Duration) any {
+	r := &discoveryv3.Resource{Name: "a", Version: version, Ttl: durationpb.New(d)}
+	if m, ok := c.(interface{ GetName() string }); ok && m != nil {
+		r.Resource = adstest.Any(adstest.Cluster(m.GetName(), "", time.Second))
+	}
+	if v == event.SotW {
+		return adstest.SotW(adstest.CDS, version, r)
+	}
+	return &discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{r}}
+}
+
+// https://github.com/envoyproxy/envoy/issues/14776
+func TestNameSwappedOutIsSubscribedAfreshLater(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			a, b := adstest.Cluster("b", "b-eds", time.Second), adstest.Cluster("b", "other", time.Second)
+			s.Send(response(v, adstest.CDS, "2", b, adstest.Cluster("a", "", time.Second)))
+			swapped := s.Expect(adstest.EDS)
+			s.Send(response(v, adstest.CDS, "3", a, adstest.Cluster("a", "", time.Second)))
+			back := s.Expect(adstest.EDS)
+			if v == event.SotW {
+				wantNames(t, swapped, "a", "other")
+				wantNames(t, back, "a", "b-eds")
+				return
+			}
+			wantNames(t, swapped, "other")
+			wantNames(t, back, "b-eds")
+			if !slices.Equal(back.Unsubscribe, []string{"other"}) {
+				t.Errorf("unsubscribed from %q", back.Unsubscribe)
+			}
+		})
+	}
+}
