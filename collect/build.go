@@ -221,15 +221,15 @@ func (b *builder) warn() {
 		n    int64
 		text string
 	}{
-		{b.c.strays.Load(), "events named a proxy that is not in the fleet and were ignored"},
-		{bad, "responses had no usable stamp of their socket read; stampLag leaves them out"},
-		{int64(b.c.mixed.issuedEarly), "mutations were issued before their intended time; scheduleLag leaves them out"},
-		{r.Propagation.Unrecordable, "deliveries took under 0 s or over 1 h and are in no histogram"},
-		{int64(r.Mutations.FailedButSeen), "writes failed at the client, but proxies received their state: they count as applied"},
-		{int64(r.Mutations.Unanswered), "writes had no answer when the run ended"},
+		{b.c.strays.Load(), "events ignored because their proxy is not in the fleet"},
+		{bad, "responses without a usable stamp of their socket read (left out of stampLag)"},
+		{int64(b.c.mixed.issuedEarly), "mutations issued before their intended time (left out of scheduleLag)"},
+		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
+		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},
+		{int64(r.Mutations.Unanswered), "writes without an answer when the run ended"},
 	} {
 		if w.n > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%d %s", w.n, w.text))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d", w.text, w.n))
 		}
 	}
 }

@@ -290,7 +290,7 @@ func TestMissingStampIsACaveat(t *testing.T) {
 	r.Response(&event.Response{Proxy: 0, Received: r.now})
 	r.Response(&event.Response{Proxy: 9, Received: r.now})
 	warnings := strings.Join(r.finish().Warnings, "\n")
-	for _, want := range []string{"1 responses had no usable stamp", "1 events named a proxy"} {
+	for _, want := range []string{"responses without a usable stamp of their socket read (left out of stampLag): 1", "not in the fleet: 1"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("warnings = %q, want %q in them", warnings, want)
 		}

@@ -39,8 +39,8 @@ type Result struct {
 type Environment struct {
 	// StartedAt is the wall-clock start of the run, RFC 3339.
 	StartedAt string `json:"startedAt,omitempty"`
-	// Duration is the length of the steady phase in seconds.
-	Duration   float64           `json:"duration,omitempty" unit:"s"`
+	// RunID is in the labels of every object that the run created.
+	RunID      string            `json:"runID,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`
 	Target     string            `json:"target,omitempty"`
 	TargetEnv  map[string]string `json:"targetEnv,omitempty"`

@@ -1,0 +1,76 @@
+package collect_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// BenchmarkRecord takes note of one delivery at one of 1,000 proxies.
+func BenchmarkRecord(b *testing.B) {
+	const proxies, clusters = 1000, 100
+	names := make([]string, clusters)
+	baseline := make([]collect.ServiceStates, clusters)
+	for i := range names {
+		names[i] = fmt.Sprintf("outbound|80||svc-%d.ns.svc.cluster.local", i)
+		baseline[i] = collect.ServiceStates{Service: names[i], States: []event.ClusterState{{Cluster: names[i], State: 1}}}
+	}
+	c, err := collect.New(collect.Config{
+		Proxies: proxies, Variants: make([]event.Variant, proxies), Clock: event.NewClock(), Baseline: baseline,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for p := range proxies {
+		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Subscribed, Clusters: names})
+		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Ready})
+	}
+	now := c.BeginSteady()
+	r := event.Response{Type: event.EDS, Resources: 1, Bytes: 100, States: make([]event.ClusterState, 1)}
+	p, seq := 0, uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		if p == 0 {
+			b.StopTimer()
+			seq++
+			now = now.Add(time.Millisecond)
+			r.States[0] = event.ClusterState{Cluster: names[seq%clusters], State: event.Fingerprint(seq + 1)}
+			m := &event.Mutation{Seq: seq, Intended: now, Issued: now, Acked: now, States: r.States}
+			c.Begin(m)
+			c.End(m)
+			b.StartTimer()
+		}
+		r.Proxy, r.Received = p, now.Add(100*time.Millisecond+time.Duration(p)*10*time.Microsecond)
+		r.Socket, r.Answered = r.Received-5000, r.Received
+		c.Response(&r)
+		p = (p + 1) % proxies
+	}
+}
+
+// BenchmarkBegin takes note of a mutation that 10,000 proxies are to receive.
+func BenchmarkBegin(b *testing.B) {
+	const proxies = 10_000
+	c, err := collect.New(collect.Config{
+		Proxies: proxies, Variants: make([]event.Variant, proxies), Clock: event.NewClock(),
+		Baseline: []collect.ServiceStates{{Service: "s", States: []event.ClusterState{{Cluster: "c", State: 1}}}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for p := range proxies {
+		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Subscribed, Clusters: []string{"c"}})
+		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Ready})
+	}
+	now, seq := c.BeginSteady(), uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		seq++
+		c.Begin(&event.Mutation{
+			Seq: seq, Intended: now, Issued: now,
+			States: []event.ClusterState{{Cluster: "c", State: event.Fingerprint(seq + 1)}},
+		})
+	}
+}

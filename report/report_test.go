@@ -1,0 +1,269 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a test's flag
+
+func golden(t *testing.T, name string, write func(io.Writer) error) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := write(&got); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
+	}
+}
+
+// spread returns a distribution of n samples of evenly spread durations.
+func spread(t *testing.T, n int, from, to time.Duration) *collect.Distribution {
+	t.Helper()
+	h := hdrhistogram.New(int64(time.Microsecond), int64(time.Hour), 3)
+	for i := range n {
+		if err := h.RecordValue(int64(from) + int64(to-from)*int64(i)/int64(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	encoded, err := h.EncodeV2()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(p float64) float64 { return float64(h.ValueAtPercentile(p)) / 1e9 }
+	return &collect.Distribution{
+		Count: int64(n), Min: float64(h.Min()) / 1e9, Mean: h.Mean() / 1e9,
+		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Histogram: string(encoded),
+	}
+}
+
+func ptr[T any](x T) *T { return &x }
+
+// fullResult is the result of a run in which everything was measured.
+func fullResult(t *testing.T) *collect.Result {
+	t.Helper()
+	eds := collect.Traffic{Responses: 5930, Resources: 5990, Bytes: 3_450_000}
+	cds := collect.Traffic{Responses: 4, Resources: 400, Removed: 1, Bytes: 99_000}
+	return &collect.Result{
+		Schema:      collect.Schema,
+		Profile:     json.RawMessage(`{"name":"quickstart","seed":7,"mesh":{"namespaces":5,"services":100,"endpointsPerService":5},"phases":{"steady":"20s"}}`),
+		Environment: &collect.Environment{StartedAt: "2026-01-02T15:04:05Z", Target: "embedded on API server in memory", CPUs: 8, Memory: 16 << 30},
+		Proxies:     &collect.Proxies{Requested: 200, Connected: 200, Ready: 200, Disconnects: 1, ByVariant: map[string]int{"sotw": 100, "delta": 100}},
+		Sync: &collect.Sync{
+			TimeToReady:         spread(t, 200, 20*time.Millisecond, 1200*time.Millisecond),
+			ConfigBytesPerProxy: &collect.Distribution{Count: 200, Mean: 1_723_000, Max: 1_810_000},
+		},
+		Mutations: &collect.Mutations{Scheduled: 80, Applied: 80, Complete: 60, Silent: 20, Late: 1},
+		Propagation: &collect.Propagation{
+			All: spread(t, 12000, 90*time.Millisecond, 260*time.Millisecond), FromAck: spread(t, 12000, 88*time.Millisecond, 258*time.Millisecond),
+			FirstProxy: spread(t, 60, 80*time.Millisecond, 120*time.Millisecond), LastProxy: spread(t, 60, 200*time.Millisecond, 260*time.Millisecond),
+			Spread:   spread(t, 60, 900*time.Microsecond, 140*time.Millisecond),
+			Expected: 12001, Deliveries: 12000, Interrupted: 1, Superseded: 70,
+		},
+		Volume: &collect.Volume{
+			ByVariant: map[string]collect.VariantTraffic{
+				"sotw":  {ByType: map[string]collect.Traffic{"eds": eds, "cds": cds}},
+				"delta": {ByType: map[string]collect.Traffic{"eds": eds}},
+			},
+			WireBytes: &collect.WireBytes{In: 7_100_000, Out: 900_000},
+		},
+		Acks:        &collect.Acks{Sent: 11_000, NacksInjected: 12},
+		Convergence: &collect.Convergence{StuckWarming: ptr(0)},
+		ControlPlane: &collect.ControlPlane{
+			Kind: "embedded", Version: "1.2.3", CPUSeconds: ptr(3.21), PeakRSSBytes: ptr(int64(84_000_000)),
+			Metrics: &collect.Metrics{Histograms: map[string]*collect.Quantiles{
+				"pilot_proxy_convergence_time": {Count: 12000, P99: 0.0985, Width: 0.1},
+			}},
+		},
+		Harness: &collect.Harness{
+			CPUSeconds: ptr(4.2), WallSeconds: ptr(30.0), PeakRSSBytes: ptr(int64(110_000_000)), GOMAXPROCS: 8,
+			ScheduleLag: spread(t, 80, 50*time.Microsecond, 900*time.Microsecond), StampLag: spread(t, 12000, 5*time.Microsecond, 80*time.Microsecond),
+		},
+		SLO: []collect.SLO{
+			{Metric: "propagation.all.p99", Limit: "2s", Value: ptr(0.2583), Unit: "s", Pass: true},
+			{Metric: "propagation.unreached", Limit: "0", Value: ptr(0.0), Pass: true},
+		},
+		Warnings: []string{"writes without an answer when the run ended: 1"},
+	}
+}
+
+// failedResult is the result of a run in which much went wrong.
+func failedResult(t *testing.T) *collect.Result {
+	t.Helper()
+	r := fullResult(t)
+	r.Proxies.Ready = 198
+	r.Propagation.Unreached, r.Propagation.Unexplained = 3, 1
+	r.Convergence = &collect.Convergence{Diverged: 2, GhostEndpoints: 5, MissingEndpoints: 1, StuckWarming: ptr(2), OrderingViolations: 1}
+	r.Acks.NacksInvalid, r.Acks.NackLoopRate = 40, 1.5
+	r.Harness.Saturated = true
+	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
+	r.ControlPlane.Metrics.Restarted = true
+	r.ControlPlane.Metrics.Histograms["pilot_proxy_convergence_time"] = &collect.Quantiles{Count: 3, P99: 30, Beyond: true}
+	r.SLO = []collect.SLO{
+		{Metric: "propagation.all.p99", Limit: "100ms", Value: ptr(0.2583), Unit: "s"},
+		{Metric: "propagation.fromAck.p50", Limit: "100ms", Unit: "s"},
+		{Metric: "volume.byType.eds.bytes", Limit: "10MB", Value: ptr(6_900_000.0), Unit: "bytes", Pass: true},
+	}
+	return r
+}
+
+// bareResult is the result of a run that was cut short before it measured much.
+func bareResult() *collect.Result {
+	return &collect.Result{
+		Schema: collect.Schema, Partial: true,
+		Proxies:     &collect.Proxies{Requested: 10, Connected: 4, ByVariant: map[string]int{"sotw": 10}},
+		Mutations:   &collect.Mutations{Scheduled: 5},
+		Propagation: &collect.Propagation{},
+	}
+}
+
+func TestTextIsAsInTheGoldenFiles(t *testing.T) {
+	for name, r := range map[string]*collect.Result{"full": fullResult(t), "failed": failedResult(t), "bare": bareResult()} {
+		golden(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
+	}
+	golden(t, "color.txt", func(w io.Writer) error { return report.Text(w, failedResult(t), report.Options{Color: true}) })
+}
+
+func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {
+	golden(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
+	golden(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
+}
+
+func TestVerdicts(t *testing.T) {
+	for want, change := range map[string]func(*collect.Result){
+		"PASS":      func(*collect.Result) {},
+		"DONE":      func(r *collect.Result) { r.SLO = nil },
+		"DEFECTS":   func(r *collect.Result) { r.SLO = nil; r.Convergence.Diverged = 1 },
+		"SATURATED": func(r *collect.Result) { r.Harness.Saturated = true },
+		"FAIL":      func(r *collect.Result) { r.SLO[0].Pass = false },
+		"PARTIAL":   func(r *collect.Result) { r.Partial = true },
+		"BROKEN":    func(r *collect.Result) { r.Errors = []string{"accounting: 1 is 2"} },
+	} {
+		r := fullResult(t)
+		change(r)
+		var got bytes.Buffer
+		if err := report.Text(&got, r, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if word, _, _ := bytes.Cut(got.Bytes(), []byte(" ")); string(word) != want {
+			t.Errorf("verdict %q, want %q", word, want)
+		}
+	}
+}
+
+func TestJSONIsTheSavedResult(t *testing.T) {
+	dir := t.TempDir()
+	if err := fullResult(t).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := collect.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := report.JSON(&got, r); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := os.ReadFile(filepath.Join(dir, collect.ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(saved), got.String()); diff != "" {
+		t.Errorf("saved and written differ:\n%s", diff)
+	}
+}
+
+func TestHistogramLogReadsBack(t *testing.T) {
+	dir := t.TempDir()
+	r := fullResult(t)
+	if err := report.Files(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, report.LatencyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("[Histogram log format version 1.3]")) {
+		t.Errorf("no version in %.200s", data)
+	}
+	found := make(map[string]int64)
+	reader := hdrhistogram.NewHistogramLogReader(bytes.NewReader(data))
+	for {
+		h, err := reader.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		found[h.Tag()] = h.TotalCount()
+	}
+	want := map[string]int64{
+		"propagation.all": 12000, "propagation.fromAck": 12000, "propagation.firstProxy": 60, "propagation.lastProxy": 60,
+		"propagation.spread": 60, "sync.timeToReady": 200, "harness.scheduleLag": 80, "harness.stampLag": 12000,
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(dir, report.MarkdownFile)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBrokenInputIsAnError(t *testing.T) {
+	r := fullResult(t)
+	r.Profile = json.RawMessage(`[]`)
+	if err := report.Text(io.Discard, r, report.Options{}); err == nil {
+		t.Error("no error for a profile that is a list")
+	}
+	r = fullResult(t)
+	r.Propagation.All.Histogram = "?"
+	if err := report.Histograms(io.Discard, r); err == nil {
+		t.Error("no error for a damaged histogram")
+	}
+	r.Environment.StartedAt = "yesterday"
+	if err := report.Histograms(io.Discard, r); err == nil {
+		t.Error("no error for a start that is no time")
+	}
+}
+
+// A result as the Collector makes it, not by hand.
+func TestCollectedResultRenders(t *testing.T) {
+	c, err := collect.New(collect.Config{
+		Proxies: 1, Variants: []event.Variant{event.Delta}, Clock: event.NewClock(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.Text(&out, c.Finish(collect.Final{}), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(out.Bytes(), []byte("0 of 1 ready (1 delta)")) {
+		t.Errorf("text = %s", out.String())
+	}
+}
