@@ -1,0 +1,28 @@
+// Package controlplane is a reference ADS control plane for Kubernetes
+// services: client-go informers feed a model, changes are debounced into
+// pushes, and a push queue with a throttle answers the open watches of every
+// proxy over go-control-plane's SotW and Delta servers.
+//
+// It is shaped after istiod so that one harness can measure both: the same
+// environment variables (PILOT_DEBOUNCE_AFTER and its kin), resource names
+// ("outbound|80||svc.ns.svc.cluster.local"), push order (CDS, EDS, LDS, RDS),
+// metric names (pilot_*) and debug pages (/debug/syncz). It knows Services,
+// EndpointSlices, Pods and Nodes, and none of Istio's own resources.
+//
+// # How a change travels
+//
+// A registry turns informer events into updates; an update that no proxy can
+// see (an annotation, the removal of an endpoint that was terminating already)
+// ends there. The debouncer merges updates until they go quiet. A push then
+// builds the next snapshot, in which every resource is encoded once for all
+// proxies, and enqueues every connection. The dispatcher takes connections
+// from the queue, at most PILOT_PUSH_THROTTLE at a time, and hands each its
+// responses; they leave one by one, in order.
+//
+// # Where it differs from istiod
+//
+// An endpoint needs no Pod object. A service label or annotation changes
+// nothing. Headless services have no listener per endpoint, so their pods push
+// nothing. On a Delta reconnect, resources of the versions that the client
+// reports are not sent again, where istiod sends all of them.
+package controlplane
