@@ -1,0 +1,179 @@
+package fakeproxy_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+)
+
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc/self/fd to count descriptors in")
+	}
+	return len(entries)
+}
+
+// https://github.com/envoyproxy/go-control-plane/issues/570,
+// https://github.com/istio/istio/issues/10822
+func TestReconnectsLeaveNoGoroutineAndNoDescriptor(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	before := openDescriptors(t)
+	srv := adstest.Start(t)
+	f := start(t, config(srv.Addr, event.Delta, 1))
+	for range 50 {
+		s := srv.Accept(t)
+		s.Expect(adstest.CDS)
+		s.Send(adstest.Delta(adstest.CDS, "1"))
+		wantAck(t, s.Expect(adstest.CDS), "1")
+		s.End(nil)
+		s.Gone()
+	}
+	f.stop()
+	srv.Stop()
+	eventually(t, "descriptors closed", func() bool { return openDescriptors(t) <= before })
+	if c := f.Counts(); c.Connected != 0 || c.Ready != 0 || c.Disconnected < 49 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+func TestFleetWithSharedConnectionsClosesThem(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	srv := adstest.Start(t)
+	f := start(t, config(srv.Addr, event.Delta, 10, func(c *fakeproxy.Config) { c.Spec.StreamsPerConnection = 5 }))
+	for range 10 {
+		s := srv.Accept(t)
+		s.Expect(adstest.CDS)
+		s.Send(adstest.Delta(adstest.CDS, "1"))
+		wantAck(t, s.Expect(adstest.CDS), "1")
+	}
+	eventually(t, "all connected", func() bool { return f.Counts().Connected == 10 })
+	if in, out := f.WireBytes(); in == 0 || out == 0 {
+		t.Errorf("wire bytes %d in, %d out", in, out)
+	}
+	f.stop()
+	srv.Stop()
+}
+
+func TestRefusedAndDisconnectedAreToldApart(t *testing.T) {
+	srv, f, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	s.End(status.Error(codes.ResourceExhausted, "too many connections"))
+	s = srv.Accept(t)
+	s.Expect(adstest.CDS)
+	s.Send(adstest.Delta(adstest.CDS, "1"))
+	wantAck(t, s.Expect(adstest.CDS), "1")
+	s.End(status.Error(codes.Unavailable, "going down"))
+	srv.Accept(t)
+	eventually(t, "counted", func() bool {
+		c := f.Counts()
+		return c.Refused == 1 && c.ResourceExhausted == 1 && c.Disconnected == 1 && c.Reconnects == 2
+	})
+	want := []event.ProxyEventKind{event.Refused, event.Connected, event.Disconnected}
+	if got := f.sink.kinds(); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestConnectionRefusedIsCountedAndTriedAgain(t *testing.T) {
+	srv := adstest.Start(t)
+	srv.Stop()
+	f := start(t, config(srv.Addr, event.Delta, 1))
+	eventually(t, "refused", func() bool { return f.Counts().Refused >= 2 })
+	adstest.StartAt(t, srv.Addr).Accept(t).Expect(adstest.CDS)
+}
+
+func TestReadyAgainAfterReconnect(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			srv, f, s := one(t, v)
+			syncProxy(t, f, s, v)
+			s.End(nil)
+			s = srv.Accept(t)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second)))
+			s.Send(response(v, adstest.LDS, "1", adstest.Listener("l", "r")))
+			eventually(t, "ready", func() bool { return f.Counts().Ready == 1 })
+		})
+	}
+}
+
+func TestSilentServerAfterReconnectLeavesTheProxyReady(t *testing.T) {
+	srv, f, s := one(t, event.SotW)
+	syncProxy(t, f, s, event.SotW)
+	s.End(nil)
+	s = srv.Accept(t)
+	s.Expect(adstest.CDS)
+	eventually(t, "ready", func() bool { return f.Counts().Ready == 1 && f.Counts().Connected == 1 })
+}
+
+// https://github.com/grpc/grpc-go/issues/5790
+func TestResponseOverFourMiBIsReceivedUnlessLimited(t *testing.T) {
+	big := adstest.Endpoints("a")
+	for _, limit := range []int{0, 1 << 20} {
+		srv := adstest.Start(t, grpc.MaxSendMsgSize(1<<30))
+		f := start(t, config(srv.Addr, event.Delta, 1, func(c *fakeproxy.Config) { c.Spec.MaxReceiveBytes = limit }))
+		s := srv.Accept(t)
+		s.Expect(adstest.CDS)
+		m := adstest.Delta(adstest.EDS, "1", big)
+		m.RemovedResources = []string{strings.Repeat("x", 5<<20)}
+		s.Send(m)
+		if limit == 0 {
+			wantAck(t, s.Expect(adstest.EDS), "1")
+			continue
+		}
+		eventually(t, "exhausted", func() bool { return f.Counts().ResourceExhausted > 0 })
+	}
+}
+
+func TestReconnectRequestOverFourMiBIsSentAndItsSizeRecorded(t *testing.T) {
+	srv := adstest.Start(t, grpc.MaxRecvMsgSize(1<<30))
+	f := start(t, config(srv.Addr, event.SotW, 1))
+	s := srv.Accept(t)
+	s.Expect(adstest.CDS)
+	name := strings.Repeat("x", 5<<20)
+	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster("a", name, time.Second)))
+	wantNames(t, s.Expect(adstest.EDS), name)
+	s.End(nil)
+	wantNames(t, srv.Accept(t).Expect(adstest.EDS), name)
+	if got := f.Counts().MaxRequestBytes; got < 5<<20 {
+		t.Errorf("largest request %d bytes, want over 5 MiB", got)
+	}
+}
+
+func TestRetiredProxyLeavesForGood(t *testing.T) {
+	_, f, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	f.Retire(0)
+	s.Gone()
+	eventually(t, "retired", func() bool { return slices.Equal(f.sink.kinds(), []event.ProxyEventKind{event.Retired}) })
+}
+
+func TestMalformedFrameEndsTheStreamOnly(t *testing.T) {
+	srv, f, s := one(t, event.Delta)
+	s.Expect(adstest.CDS)
+	s.Send(adstest.Garbage("\x12\xff\xff\xff"))
+	s.Gone()
+	srv.Accept(t).Expect(adstest.CDS)
+	if c := f.Counts(); c.Refused != 1 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+func TestUnknownTypeIsIgnoredAndCounted(t *testing.T) {
+	_, f, s := one(t, event.SotW)
+	s.Expect(adstest.CDS)
+	s.Send(adstest.SotW("type.googleapis.com/envoy.config.runtime.v3.Runtime", "1", adstest.Cluster("a", "", time.Second)))
+	eventually(t, "counted", func() bool { return f.Counts().UnknownType == 1 })
+}
