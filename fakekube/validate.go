@@ -1,0 +1,59 @@
+package fakekube
+
+import (
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// nameRule is the rule for the names of a kind.
+func nameRule(res *resource) validation.ValidateNameFunc {
+	switch res.groupResource().String() {
+	case "namespaces":
+		return validation.ValidateNamespaceName
+	case "services":
+		return validation.NameIsDNS1035Label
+	}
+	if res.gvk.Group == "rbac.authorization.k8s.io" {
+		return path.ValidatePathSegmentName
+	}
+	return validation.NameIsDNSSubdomain
+}
+
+// validateCreate checks the metadata, which is all that is checked of most
+// kinds.
+func validateCreate(res *resource, obj runtime.Object, m metav1.Object) error {
+	errs := validation.ValidateObjectMetaAccessor(m, res.namespaced, nameRule(res), field.NewPath("metadata"))
+	if u, ok := obj.(*unstructured.Unstructured); ok && res.groupResource() == crdResource {
+		errs = append(errs, validateCustomDefinition(u)...)
+	}
+	return invalid(res, m.GetName(), errs)
+}
+
+// validateUpdate checks what changed of the metadata: parsing labels again
+// that have not changed would cost more than the rest of a small update.
+func validateUpdate(res *resource, m metav1.Object, cur *record) error {
+	if maps.Equal(m.GetLabels(), cur.meta.GetLabels()) && maps.Equal(m.GetAnnotations(), cur.meta.GetAnnotations()) &&
+		slices.Equal(m.GetFinalizers(), cur.meta.GetFinalizers()) && len(m.GetOwnerReferences()) == 0 {
+		return nil
+	}
+	at := field.NewPath("metadata")
+	m.SetResourceVersion(cur.meta.GetResourceVersion())
+	errs := validation.ValidateObjectMetaAccessor(m, res.namespaced, nameRule(res), at)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, cur.meta, at)...)
+	return invalid(res, m.GetName(), errs)
+}
+
+func invalid(res *resource, name string, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(res.gvk.GroupKind(), name, errs)
+}
