@@ -168,8 +168,12 @@ func pairs(p *collect.Propagation) string {
 	if p == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s expected: %s delivered (%s superseded), %s unreached, %s interrupted, %s retired",
-		count(p.Expected), count(p.Deliveries), count(p.Superseded), count(p.Unreached), count(p.Interrupted), count(p.Retired))
+	how := count(p.Superseded) + " superseded"
+	if p.Unobserved > 0 {
+		how += ", " + count(p.Unobserved) + " with nothing sent"
+	}
+	return fmt.Sprintf("%s expected: %s delivered (%s), %s unreached, %s interrupted, %s retired",
+		count(p.Expected), count(p.Deliveries), how, count(p.Unreached), count(p.Interrupted), count(p.Retired))
 }
 
 func correctness(r *collect.Result) string {
