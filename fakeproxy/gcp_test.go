@@ -1,0 +1,152 @@
+package fakeproxy_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"github.com/envoyproxy/go-control-plane/pkg/cache/types"
+	cachev3 "github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+	serverv3 "github.com/envoyproxy/go-control-plane/pkg/server/v3"
+	"google.golang.org/grpc"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+)
+
+// serveCache serves a go-control-plane cache on loopback.
+func serveCache(t *testing.T, cache cachev3.Cache) string {
+	t.Helper()
+	var lc net.ListenConfig
+	lis, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	srv := grpc.NewServer()
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(srv, serverv3.NewServer(ctx, cache, nil))
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(lis) }()
+	t.Cleanup(func() {
+		cancel()
+		srv.Stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return lis.Addr().String()
+}
+
+// everyNode is a cachev3.NodeHash that gives all nodes one snapshot.
+type everyNode struct{}
+
+func (everyNode) ID(*corev3.Node) string { return "all" }
+
+// meshOf is a mesh of services with one endpoint each, whose last octet is rev.
+func meshOf(services []string, rev int) map[string][]types.Resource {
+	m := map[string][]types.Resource{
+		adstest.LDS: {adstest.Listener("l", "r1", "r2")},
+		adstest.RDS: {adstest.Route("r1", "one.example"), adstest.Route("r2", "two.example")},
+	}
+	for _, s := range services {
+		m[adstest.CDS] = append(m[adstest.CDS], adstest.Cluster(s, "", time.Second))
+		m[adstest.EDS] = append(m[adstest.EDS], adstest.Endpoints(s, fmt.Sprintf("10.0.0.%d:80", rev)))
+	}
+	return m
+}
+
+// wantEverywhere waits until all proxies hold the services at a revision.
+func wantEverywhere(t *testing.T, f *running, proxies int, services []string, rev int) {
+	t.Helper()
+	want := []uint64{event.EndpointHash(fmt.Sprintf("10.0.0.%d", rev), 80)}
+	eventually(t, fmt.Sprintf("%d services at revision %d on all proxies", len(services), rev), func() bool {
+		for p := range proxies {
+			got := endpoints(f, p)
+			if len(got) != len(services) {
+				return false
+			}
+			for _, s := range services {
+				if !slices.Equal(got[s], want) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+func TestFleetFollowsASnapshotCache(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			const proxies = 10
+			cache := cachev3.NewSnapshotCache(true, everyNode{}, nil)
+			set := func(version string, m map[string][]types.Resource) {
+				snapshot, err := cachev3.NewSnapshot(version, m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cache.SetSnapshot(t.Context(), "all", snapshot); err != nil {
+					t.Fatal(err)
+				}
+			}
+			services := []string{"a", "b", "c"}
+			set("1", meshOf(services, 1))
+			f := start(t, config(serveCache(t, cache), v, proxies))
+			eventually(t, "all ready", func() bool { return f.Counts().Ready == proxies })
+			wantEverywhere(t, f, proxies, services, 1)
+			set("2", meshOf(services, 2))
+			wantEverywhere(t, f, proxies, services, 2)
+			services = []string{"a", "c", "d", "e"}
+			set("3", meshOf(services, 3))
+			wantEverywhere(t, f, proxies, services, 3)
+			if c := f.Counts(); c.Nacks != 0 || c.OutOfOrder != 0 || c.Disconnected != 0 {
+				t.Errorf("counts %+v", c)
+			}
+		})
+	}
+}
+
+func TestFleetFollowsLinearCaches(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			const proxies = 10
+			caches := map[string]*cachev3.LinearCache{}
+			mux := &cachev3.MuxCache{
+				Classify:      func(r *cachev3.Request) string { return r.GetTypeUrl() },
+				ClassifyDelta: func(r *cachev3.DeltaRequest) string { return r.GetTypeUrl() },
+				Caches:        map[string]cachev3.Cache{},
+			}
+			services := []string{"a", "b", "c"}
+			for url, resources := range meshOf(services, 1) {
+				initial := map[string]types.Resource{}
+				for _, r := range resources {
+					initial[adstest.Name(r)] = r
+				}
+				caches[url] = cachev3.NewLinearCache(url, cachev3.WithInitialResources(initial))
+				mux.Caches[url] = caches[url]
+			}
+			f := start(t, config(serveCache(t, mux), v, proxies))
+			eventually(t, "all ready", func() bool { return f.Counts().Ready == proxies })
+			wantEverywhere(t, f, proxies, services, 1)
+			for _, s := range services {
+				if err := caches[adstest.EDS].UpdateResource(s, adstest.Endpoints(s, "10.0.0.2:80")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantEverywhere(t, f, proxies, services, 2)
+			if err := caches[adstest.CDS].DeleteResource("b"); err != nil {
+				t.Fatal(err)
+			}
+			wantEverywhere(t, f, proxies, []string{"a", "c"}, 2)
+			if c := f.Counts(); c.Nacks != 0 || c.Disconnected != 0 {
+				t.Errorf("counts %+v", c)
+			}
+		})
+	}
+}
