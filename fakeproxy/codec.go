@@ -9,10 +9,11 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 )
 
-// frame is one received message: its bytes, and when they were whole.
+// frame is one received message: its bytes, when they were whole, and when the
+// last read of the socket before that returned.
 type frame struct {
-	buf      mem.Buffer
-	received event.Time
+	buf              mem.Buffer
+	received, socket event.Time
 }
 
 func (f *frame) bytes() []byte { return f.buf.ReadOnlyData() }
@@ -32,7 +33,7 @@ func (r *request) size() int { return r.pieces.Len() }
 
 // rawCodec hands over message bytes without decoding them, and stamps each
 // message as soon as it is whole.
-type rawCodec struct{ clock event.Clock }
+type rawCodec struct{ meter *meter }
 
 var _ encoding.CodecV2 = rawCodec{}
 
@@ -54,7 +55,8 @@ func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return fmt.Errorf("cannot receive into a %T: want a *frame", v)
 	}
-	f.received = c.clock.Now()
+	f.socket = event.Time(c.meter.last.Load())
+	f.received = c.meter.clock.Now()
 	f.buf = data.MaterializeToBuffer(mem.DefaultBufferPool())
 	return nil
 }

@@ -2,8 +2,6 @@ package fakeproxy
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -21,7 +19,7 @@ func (p *proxy) handle(ctx context.Context, f *frame) error {
 	r := &p.record
 	*r = event.Response{
 		Proxy: p.index, Variant: p.id.Variant, Bytes: len(b), Received: f.received,
-		Socket: event.Time(p.link.meter.last.Load()), Resources: len(m.resources), Removed: len(m.removed),
+		Socket: f.socket, Resources: len(m.resources), Removed: len(m.removed),
 	}
 	var known bool
 	if r.Type, known = typeOf(m.url); !known {
@@ -33,10 +31,6 @@ func (p *proxy) handle(ctx context.Context, f *frame) error {
 		return ctx.Err()
 	}
 	events := p.take(m, r)
-	// Receiving reports a broken stream too, with the server's status.
-	if err := p.out.flush(true); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
 	r.Answered = p.fleet.cfg.Clock.Now()
 	p.finish(r, events)
 	return nil

@@ -83,7 +83,7 @@ func (l *link) options() []grpc.DialOption {
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(limit),
 			grpc.MaxCallSendMsgSize(math.MaxInt),
-			grpc.ForceCodecV2(rawCodec{clock: l.meter.clock}),
+			grpc.ForceCodecV2(rawCodec{meter: &l.meter}),
 		),
 	}
 }

@@ -92,3 +92,7 @@ func TestTableForgetsWhatNoProxyHolds(t *testing.T) {
 		return fakeproxy.TableSize(f.Fleet) < 50
 	})
 }
+
+func longName(i int) string {
+	return fmt.Sprintf("outbound|8080||a-service-with-a-rather-long-name-%05d.some-namespace.svc.cluster.local", i)
+}

@@ -2,67 +2,38 @@ package fakeproxy
 
 import (
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 )
 
-// Limits of sending from the goroutine that receives. SendMsg blocks once the
-// server leaves 64 KiB unread beyond its window; a server that reads only
-// after it has sent would then wait for us, and we for it.
-const (
-	inlineBytes = 8 << 10
-	inlineTime  = time.Millisecond
-)
-
 // outbox sends the requests of one stream in the order in which they were put
-// in. Small ones are sent at once by the caller of flush; large ones, and all
-// after a send that took long, by a goroutine that ends with the queue.
+// in. SendMsg blocks once the server leaves 64 KiB unread beyond its window,
+// and a server may well read only after it has sent: if the goroutine that
+// receives sent too, each would wait for the other. So the sending is done by
+// a goroutine that is there only while the queue is not empty.
 type outbox struct {
 	stream grpc.ClientStream
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	queue []*request // guarded by mu
-	bytes int        // size of the queue; guarded by mu
-	busy  bool       // somebody is sending; guarded by mu
-	slow  bool       // a send took long; guarded by mu
-	err   error      // guarded by mu
+	busy  bool       // a goroutine is sending; guarded by mu
+	ended bool       // the stream takes no more; guarded by mu
 }
 
-// put queues a request. It never blocks.
+// put hands over a request. It never blocks. That a stream is broken shows in
+// its receiving, with the server's status.
 func (o *outbox) put(r *request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil {
-		o.queue = append(o.queue, r)
-		o.bytes += r.size()
+	if o.ended {
+		return
 	}
-}
-
-// flush sends what is queued, or sees to it that somebody does. It returns the
-// error that broke the stream, which receiving will report too.
-func (o *outbox) flush(inline bool) error {
-	o.mu.Lock()
-	if o.busy || o.err != nil || len(o.queue) == 0 {
-		defer o.mu.Unlock()
-		return o.err
-	}
-	o.busy = true
-	inline = inline && !o.slow && o.bytes <= inlineBytes
-	o.mu.Unlock()
-	if !inline {
+	o.queue = append(o.queue, r)
+	if !o.busy {
+		o.busy = true
 		o.wg.Go(o.drain)
-		return nil
 	}
-	start := time.Now()
-	o.drain()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if time.Since(start) > inlineTime {
-		o.slow = true
-	}
-	return o.err
 }
 
 // drain sends until the queue is empty.
@@ -70,23 +41,32 @@ func (o *outbox) drain() {
 	for {
 		o.mu.Lock()
 		queue := o.queue
-		o.queue, o.bytes = nil, 0
-		if len(queue) == 0 || o.err != nil {
+		o.queue = nil
+		if len(queue) == 0 {
 			o.busy = false
 			o.mu.Unlock()
 			return
 		}
 		o.mu.Unlock()
-		for _, r := range queue {
-			if err := o.stream.SendMsg(r); err != nil {
-				o.mu.Lock()
-				o.err = err
-				o.mu.Unlock()
-				break
-			}
+		if !o.send(queue) {
+			return
 		}
 	}
 }
 
-// wait returns when nothing is being sent any more. The stream must have ended.
+// send sends requests, and reports whether the stream takes more.
+func (o *outbox) send(queue []*request) bool {
+	for _, r := range queue {
+		if o.stream.SendMsg(r) != nil {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.ended, o.queue = true, nil
+			return false
+		}
+	}
+	return true
+}
+
+// wait returns when nothing is being sent any more. The stream must have
+// ended, and nobody may put anything.
 func (o *outbox) wait() { o.wg.Wait() }

@@ -3,7 +3,6 @@ package fakeproxy
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 
 	"google.golang.org/grpc"
@@ -67,7 +66,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 
 // serve sends the first requests and then takes one response after the other.
 func (p *proxy) serve(ctx context.Context, out *outbox) error {
-	if err := p.open(out); err != nil && !errors.Is(err, io.EOF) {
+	if err := p.open(out); err != nil {
 		return err
 	}
 	var f frame
@@ -91,6 +90,7 @@ func (p *proxy) open(out *outbox) error {
 		return err
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.out = out
 	p.heard = p.fleet.cfg.Clock.Now()
 	for t := range event.Type(numTypes) {
@@ -105,8 +105,7 @@ func (p *proxy) open(out *outbox) error {
 	if p.complete() {
 		p.fleet.warden.schedule(p.heard.Add(silence), p)
 	}
-	p.mu.Unlock()
-	return out.flush(true)
+	return nil
 }
 
 // put queues a request and records its size. Needs mu.

@@ -116,7 +116,7 @@ func (s Spec) Validate() error {
 		bad("streamsPerConnection", s.StreamsPerConnection, "must be at least 1")
 	}
 	for i, a := range s.SourceAddresses {
-		if ip, err := netip.ParseAddr(a); err != nil || !ip.IsLoopback() {
+		if ip, err := netip.ParseAddr(a); err != nil || !ip.Is4() || !ip.IsLoopback() {
 			bad(fmt.Sprintf("sourceAddresses[%d]", i), fmt.Sprintf("%q", a), "must be a loopback address, such as 127.0.0.2")
 		}
 	}

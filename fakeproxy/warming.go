@@ -122,8 +122,6 @@ func (p *proxy) expireTTLs(now event.Time) []*event.ProxyEvent {
 		p.branches[branchOf(t)] = next
 		if child := childOf(branchOf(t)); p.out != nil && s.unsubscribe.len() > 0 {
 			p.resubscribe(child, s)
-			// Does not block: the stream's error shows in its receive loop.
-			_ = p.out.flush(false)
 		}
 		events = append(events, p.subscriptionEvents(t, s, now)...)
 	}
