@@ -33,7 +33,7 @@ func (b *builder) build(f Final) {
 	}
 	r.Harness = &Harness{
 		ScheduleLag: b.times(b.c.mixed.scheduleLag),
-		StampLag:    b.merged(func(s *shard) *hdrhistogram.Histogram { return s.stampLag }, newTimes(), secondsPerNanosecond),
+		StampLag:    b.merged(func(s *shard) mergeable { return dense{s.stampLag} }, newTimes(), secondsPerNanosecond),
 	}
 	r.MutationRows = b.mutationRows()
 	r.ProxyRows = b.proxyRows()
@@ -54,10 +54,20 @@ func (b *builder) distribution(h *hdrhistogram.Histogram, scale float64) *Distri
 	return d
 }
 
+// mergeable is a histogram that can be summed into a dense one.
+type mergeable interface {
+	MergeInto(dst *hdrhistogram.Histogram) (dropped int64)
+}
+
+// dense makes a dense histogram mergeable.
+type dense struct{ *hdrhistogram.Histogram }
+
+func (d dense) MergeInto(dst *hdrhistogram.Histogram) int64 { return dst.Merge(d.Histogram) }
+
 // merged sums one histogram of every shard into an empty one.
-func (b *builder) merged(of func(*shard) *hdrhistogram.Histogram, into *hdrhistogram.Histogram, scale float64) *Distribution {
+func (b *builder) merged(of func(*shard) mergeable, into *hdrhistogram.Histogram, scale float64) *Distribution {
 	for _, s := range b.c.shards {
-		if dropped := into.Merge(of(s)); dropped > 0 {
+		if dropped := of(s).MergeInto(into); dropped > 0 {
 			b.result.Errors = append(b.result.Errors, fmt.Sprintf("merging histograms lost %d samples", dropped))
 		}
 	}
@@ -86,9 +96,9 @@ func (b *builder) proxies() *Proxies {
 
 func (b *builder) sync() *Sync {
 	y := &Sync{
-		TimeToReady:         b.merged(func(s *shard) *hdrhistogram.Histogram { return s.timeToReady }, newTimes(), secondsPerNanosecond),
-		ReadyAgain:          b.merged(func(s *shard) *hdrhistogram.Histogram { return s.again }, newTimes(), secondsPerNanosecond),
-		ConfigBytesPerProxy: b.merged(func(s *shard) *hdrhistogram.Histogram { return s.configBytes }, newSizes(), 1),
+		TimeToReady:         b.merged(func(s *shard) mergeable { return s.timeToReady }, newTimes(), secondsPerNanosecond),
+		ReadyAgain:          b.merged(func(s *shard) mergeable { return s.again }, newTimes(), secondsPerNanosecond),
+		ConfigBytesPerProxy: b.merged(func(s *shard) mergeable { return s.configBytes }, hdrhistogram.New(1, maxBytes, fleetDigits), 1),
 		ConfigBytesByType:   make(map[string]int64),
 		Volume:              b.volume(syncPhase),
 	}
@@ -143,8 +153,8 @@ func (b *builder) propagation() *Propagation {
 		room := maxExamples - len(p.Examples)
 		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
 	}
-	p.All = b.merged(func(s *shard) *hdrhistogram.Histogram { return s.all }, newTimes(), secondsPerNanosecond)
-	p.FromAck = b.merged(func(s *shard) *hdrhistogram.Histogram { return s.fromAck }, b.c.mixed.fromAck, secondsPerNanosecond)
+	p.All = b.merged(func(s *shard) mergeable { return dense{s.all} }, newTimes(), secondsPerNanosecond)
+	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.mixed.fromAck, secondsPerNanosecond)
 	p.FirstProxy = b.times(b.c.mixed.first)
 	p.LastProxy = b.times(b.c.mixed.last)
 	p.Spread = b.times(b.c.mixed.spread)

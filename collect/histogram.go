@@ -26,10 +26,6 @@ func newTimes() *hdrhistogram.Histogram {
 	return hdrhistogram.New(timeUnit, maxTime, fleetDigits)
 }
 
-func newSizes() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1, maxBytes, fleetDigits)
-}
-
 // Distribution summarises a set of samples, in seconds or in bytes. Quantiles
 // are within 0.1 %; they are the largest value of the histogram's bucket.
 type Distribution struct {

@@ -38,10 +38,10 @@ type shard struct {
 	// open lists mutations that may have pairs pending in this range.
 	open []*mutation
 
-	all, fromAck, stampLag *hdrhistogram.Histogram
-	timeToReady, again     *hdrhistogram.Histogram
-	configBytes            *hdrhistogram.Histogram
-	configByType           [event.NumTypes]int64
+	// Dense ones for what is recorded often, packed ones for the rest.
+	all, fromAck, stampLag          *hdrhistogram.Histogram
+	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
+	configByType                    [event.NumTypes]int64
 
 	responses  int64
 	traffic    [numPhases][numVariants][event.NumTypes]Traffic
@@ -106,7 +106,9 @@ func newShard(index, first, end int) *shard {
 		ready:   newBitset(end - first),
 		proxies: make([]proxy, end-first),
 		all:     newTimes(), fromAck: newTimes(), stampLag: newTimes(),
-		timeToReady: newTimes(), again: newTimes(), configBytes: newSizes(),
+		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		configBytes: hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
 	}
 }
 
