@@ -1,0 +1,22 @@
+// Package gobuild builds commands of this module for tests that run them as
+// processes.
+package gobuild
+
+import (
+	"os/exec"
+	"path"
+	"path/filepath"
+	"testing"
+)
+
+// Build builds the command with the given import path, and returns the path of
+// the executable, which lasts as long as the test.
+func Build(t testing.TB, importPath string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), path.Base(importPath))
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, importPath)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, text)
+	}
+	return out
+}
