@@ -53,13 +53,12 @@ func newCluster(name string, proxies int) *cluster {
 	return c
 }
 
-// append adds a state and returns its index.
-func (c *cluster) append(e entry) int32 {
+// append adds a state, at the index that next told.
+func (c *cluster) append(e entry) {
 	c.appending.Lock()
 	defer c.appending.Unlock()
 	grown := append(*c.history.Load(), e)
 	c.history.Store(&grown)
-	return int32(len(grown) - 1)
 }
 
 // next returns the index that the next state will have. It holds until the

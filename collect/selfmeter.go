@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -92,8 +93,8 @@ func longest(before, after *metrics.Float64Histogram) (seconds float64, ok bool)
 	if before == nil || after == nil || len(before.Counts) != len(after.Counts) {
 		return 0, false
 	}
-	for i := len(after.Counts) - 1; i >= 0; i-- {
-		if after.Counts[i] == before.Counts[i] {
+	for i, n := range slices.Backward(after.Counts) {
+		if n == before.Counts[i] {
 			continue
 		}
 		if edge := after.Buckets[i+1]; !math.IsInf(edge, 1) {

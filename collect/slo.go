@@ -114,8 +114,14 @@ func parseSize(text string) (float64, error) {
 		suffix string
 		factor float64
 	}{
-		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
-		{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1},
+		{"KiB", 1 << 10},
+		{"MiB", 1 << 20},
+		{"GiB", 1 << 30},
+		{"kB", 1e3},
+		{"KB", 1e3},
+		{"MB", 1e6},
+		{"GB", 1e9},
+		{"B", 1},
 	} {
 		if number, ok := strings.CutSuffix(text, s.suffix); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

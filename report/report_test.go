@@ -18,7 +18,7 @@ import (
 	"github.com/xdsbench/xdsbench/report"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a test's flag
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
@@ -61,8 +61,6 @@ func spread(t *testing.T, n int, from, to time.Duration) *collect.Distribution {
 	}
 }
 
-func ptr[T any](x T) *T { return &x }
-
 // fullResult is the result of a run in which everything was measured.
 func fullResult(t *testing.T) *collect.Result {
 	t.Helper()
@@ -92,20 +90,20 @@ func fullResult(t *testing.T) *collect.Result {
 			WireBytes: &collect.WireBytes{In: 7_100_000, Out: 900_000},
 		},
 		Acks:        &collect.Acks{Sent: 11_000, NacksInjected: 12},
-		Convergence: &collect.Convergence{StuckWarming: ptr(0)},
+		Convergence: &collect.Convergence{StuckWarming: new(0)},
 		ControlPlane: &collect.ControlPlane{
-			Kind: "embedded", Version: "1.2.3", CPUSeconds: ptr(3.21), PeakRSSBytes: ptr(int64(84_000_000)),
+			Kind: "embedded", Version: "1.2.3", CPUSeconds: new(3.21), PeakRSSBytes: new(int64(84_000_000)),
 			Metrics: &collect.Metrics{Histograms: map[string]*collect.Quantiles{
 				"pilot_proxy_convergence_time": {Count: 12000, P99: 0.0985, Width: 0.1},
 			}},
 		},
 		Harness: &collect.Harness{
-			CPUSeconds: ptr(4.2), WallSeconds: ptr(30.0), PeakRSSBytes: ptr(int64(110_000_000)), GOMAXPROCS: 8,
+			CPUSeconds: new(4.2), WallSeconds: new(30.0), PeakRSSBytes: new(int64(110_000_000)), GOMAXPROCS: 8,
 			ScheduleLag: spread(t, 80, 50*time.Microsecond, 900*time.Microsecond), StampLag: spread(t, 12000, 5*time.Microsecond, 80*time.Microsecond),
 		},
 		SLO: []collect.SLO{
-			{Metric: "propagation.all.p99", Limit: "2s", Value: ptr(0.2583), Unit: "s", Pass: true},
-			{Metric: "propagation.unreached", Limit: "0", Value: ptr(0.0), Pass: true},
+			{Metric: "propagation.all.p99", Limit: "2s", Value: new(0.2583), Unit: "s", Pass: true},
+			{Metric: "propagation.unreached", Limit: "0", Value: new(0.0), Pass: true},
 		},
 		Warnings: []string{"writes without an answer when the run ended: 1"},
 	}
@@ -117,16 +115,16 @@ func failedResult(t *testing.T) *collect.Result {
 	r := fullResult(t)
 	r.Proxies.Ready = 198
 	r.Propagation.Unreached, r.Propagation.Unexplained = 3, 1
-	r.Convergence = &collect.Convergence{Diverged: 2, GhostEndpoints: 5, MissingEndpoints: 1, StuckWarming: ptr(2), OrderingViolations: 1}
+	r.Convergence = &collect.Convergence{Diverged: 2, GhostEndpoints: 5, MissingEndpoints: 1, StuckWarming: new(2), OrderingViolations: 1}
 	r.Acks.NacksInvalid, r.Acks.NackLoopRate = 40, 1.5
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true
 	r.ControlPlane.Metrics.Histograms["pilot_proxy_convergence_time"] = &collect.Quantiles{Count: 3, P99: 30, Beyond: true}
 	r.SLO = []collect.SLO{
-		{Metric: "propagation.all.p99", Limit: "100ms", Value: ptr(0.2583), Unit: "s"},
+		{Metric: "propagation.all.p99", Limit: "100ms", Value: new(0.2583), Unit: "s"},
 		{Metric: "propagation.fromAck.p50", Limit: "100ms", Unit: "s"},
-		{Metric: "volume.byType.eds.bytes", Limit: "10MB", Value: ptr(6_900_000.0), Unit: "bytes", Pass: true},
+		{Metric: "volume.byType.eds.bytes", Limit: "10MB", Value: new(6_900_000.0), Unit: "bytes", Pass: true},
 	}
 	return r
 }
