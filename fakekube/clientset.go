@@ -200,15 +200,26 @@ func (c *clientset) watch(action testing.Action) (watch.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := parseVersion(opts.ResourceVersion); err != nil {
+		return nil, err
+	}
 	from, err := c.store.watchFrom(opts)
 	if err != nil {
-		return nil, err
+		return failedWatch(err), nil
 	}
 	cursor, err := c.store.watch(res, sel, from)
 	if err != nil {
-		return nil, err
+		return failedWatch(err), nil
 	}
 	return c.store.localWatch(cursor, res), nil
+}
+
+// failedWatch is a watch that ends with an error event, as over HTTP.
+func failedWatch(err error) *localWatch {
+	w := &localWatch{out: make(chan watch.Event, 1), stop: func() {}}
+	w.out <- watch.Event{Type: watch.Error, Object: statusOf(err)}
+	close(w.out)
+	return w
 }
 
 // localWatch is a watch within the process. Its goroutine is the store's,

@@ -24,7 +24,7 @@ func crdKind() *resource {
 		shortNames: []string{"crd", "crds"},
 		categories: []string{"api-extensions"},
 		status:     true, generation: true, conditional: true,
-		columns: []column{{name: "Created At", kind: "date", path: ".metadata.creationTimestamp"}},
+		columns: []column{{name: "Created At", kind: "string", path: ".metadata.creationTimestamp"}},
 	}
 	r.prepareHeads()
 	return r

@@ -19,7 +19,7 @@ func nameRule(res *resource) validation.ValidateNameFunc {
 	case "namespaces":
 		return validation.ValidateNamespaceName
 	case "services":
-		return validation.NameIsDNS1035Label
+		return validation.NameIsDNSLabel
 	}
 	if res.gvk.Group == "rbac.authorization.k8s.io" {
 		return path.ValidatePathSegmentName

@@ -1,0 +1,149 @@
+package kubecontract
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// patience is how long a test waits for something that must come.
+const patience = 20 * time.Second
+
+// suite is what the tests share: clients of one server.
+type suite struct {
+	config   *rest.Config
+	client   kubernetes.Interface // JSON
+	proto    kubernetes.Interface // protobuf
+	dynamic  dynamic.Interface
+	metadata metadata.Interface
+}
+
+// Run tests the server that cfg leads to, as subtests of t, in parallel.
+func Run(t *testing.T, cfg *rest.Config) {
+	t.Helper()
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1
+	s := &suite{config: cfg}
+	asJSON, asProto := rest.CopyConfig(cfg), rest.CopyConfig(cfg)
+	asJSON.ContentType = "application/json"
+	asProto.ContentType = "application/vnd.kubernetes.protobuf"
+	asProto.AcceptContentTypes = "application/vnd.kubernetes.protobuf"
+	s.client = must(kubernetes.NewForConfig(asJSON))(t)
+	s.proto = must(kubernetes.NewForConfig(asProto))(t)
+	s.dynamic = must(dynamic.NewForConfig(cfg))(t)
+	s.metadata = must(metadata.NewForConfig(cfg))(t)
+	t.Cleanup(func() {
+		// client-go shares connections of one configuration, and keeps them.
+		for _, c := range []*rest.Config{cfg, asJSON, asProto} {
+			if rt, err := rest.TransportFor(c); err == nil {
+				utilnet.CloseIdleConnectionsFor(rt)
+			}
+		}
+	})
+	for _, group := range []func() []test{objectTests, statusTests, patchTests, watchTests, informerTests, customTests, encodingTests} {
+		for _, tt := range group() {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				tt.run(t, s)
+			})
+		}
+	}
+}
+
+// test is one behaviour.
+type test struct {
+	name string
+	run  func(t *testing.T, s *suite)
+}
+
+// must returns a value or ends the test.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// wantError checks an error's kind.
+func wantError(t *testing.T, what string, err error, is func(error) bool) {
+	t.Helper()
+	if !is(err) {
+		t.Errorf("%s: unexpected error %v", what, err)
+	}
+}
+
+// want compares.
+func want[T comparable](t *testing.T, what string, got, expected T) {
+	t.Helper()
+	if got != expected {
+		t.Errorf("%s: got %v, want %v", what, got, expected)
+	}
+}
+
+// namespace makes a fresh namespace.
+func (s *suite) namespace(t *testing.T) string {
+	t.Helper()
+	ns := must(s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "contract-"},
+	}, metav1.CreateOptions{}))(t)
+	return ns.Name
+}
+
+// configMap makes a ConfigMap.
+func (s *suite) configMap(t *testing.T, ns, name string, labels map[string]string) *corev1.ConfigMap {
+	t.Helper()
+	return must(s.client.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Data: map[string]string{"key": "value"},
+	}, metav1.CreateOptions{}))(t)
+}
+
+// pod is a Pod to create.
+func pod(name, node string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}},
+		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "image:1"}}},
+	}
+}
+
+// next waits for the next event of a watch.
+func next(t *testing.T, w watch.Interface) watch.Event {
+	t.Helper()
+	select {
+	case e, ok := <-w.ResultChan():
+		if !ok {
+			t.Fatal("the watch ended")
+		}
+		return e
+	case <-time.After(patience):
+		t.Fatal("no event came")
+	}
+	return watch.Event{}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s: still not so after %v", what, patience)
+		case <-tick.C:
+		}
+	}
+}
