@@ -285,8 +285,9 @@ func (b *builder) proxyRows() []ProxyRow {
 		}
 		if px.latencies != nil {
 			q := px.latencies.ValueAtPercentilesSlice([]float64{50, 99})
-			row.P50, row.P99 = float64(q[0])*secondsPerNanosecond, float64(q[1])*secondsPerNanosecond
-			row.Max = float64(px.latencies.Max()) * secondsPerNanosecond
+			row.P50 = float64(min(q[0], px.longest)) * secondsPerNanosecond
+			row.P99 = float64(min(q[1], px.longest)) * secondsPerNanosecond
+			row.Max = float64(px.longest) * secondsPerNanosecond
 		}
 		rows = append(rows, row)
 	}

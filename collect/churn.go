@@ -195,7 +195,9 @@ func (c *Collector) finalise(m *mutation) {
 	l.mu.Lock()
 	if m.sampled {
 		q := l.latencies.ValueAtPercentilesSlice([]float64{50, 99})
-		m.median, m.p99 = q[0], q[1]
+		// A bucket's upper edge may lie above the last sample, which is exact.
+		last := int64(m.lastAt.Sub(m.intended))
+		m.median, m.p99 = min(q[0], last), min(q[1], last)
 	}
 	l.mu.Unlock()
 	m.live.Store(nil)

@@ -80,7 +80,7 @@ func TestSavedResultLoads(t *testing.T) {
 	}
 	for column, want := range map[string]string{
 		"seq": "1", "kind": "pod-delete", "service": "ns/svc", "intended_offset": "0.000000", "acked": "0.001000",
-		"silent": "false", "expected": "2", "delivered": "1", "unreached": "1", "first": "0.001000", "last": "0.001000",
+		"silent": "false", "expected": "2", "delivered": "1", "unreached": "1", "first": "0.001000", "p99": "0.001000", "last": "0.001000",
 	} {
 		if got := cell(mutations, 1, column); got != want {
 			t.Errorf("mutations.csv, %s = %q, want %q", column, got, want)
@@ -90,7 +90,7 @@ func TestSavedResultLoads(t *testing.T) {
 		t.Errorf("silent mutation: %q, want true and no latency", got)
 	}
 	proxies := readCSV(t, filepath.Join(dir, collect.ProxiesFile))
-	for column, want := range map[string]string{"proxy": "0", "variant": "sotw", "ready": "true", "time_to_ready": "0.050000", "deliveries": "1", "responses": "2"} {
+	for column, want := range map[string]string{"proxy": "0", "variant": "sotw", "ready": "true", "time_to_ready": "0.050000", "deliveries": "1", "responses": "2", "p99": "0.001000", "max": "0.001000"} {
 		if got := cell(proxies, 1, column); got != want {
 			t.Errorf("proxies.csv, %s = %q, want %q", column, got, want)
 		}

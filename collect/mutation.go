@@ -198,6 +198,7 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	}
 	// Both have the range of s.all, which has taken the value.
 	_ = px.latencies.RecordValue(latency)
+	px.longest = max(px.longest, latency)
 	_ = l.latencies.RecordValue(latency)
 	if !m.sampled || at < m.firstAt {
 		m.firstAt = at

@@ -98,6 +98,7 @@ type proxy struct {
 	responses, bytes, nacks           int64
 	delivered, unreached, interrupted int64
 	latencies                         *hdrhistogram.PackedHistogram // nil before the first
+	longest                           int64                         // of latencies, exactly
 }
 
 func newShard(index, first, end int) *shard {

@@ -113,7 +113,7 @@ func target(r *collect.Result) string {
 		}
 	}
 	if version != "" {
-		name += " (version " + version + ")"
+		name += ", version " + version
 	}
 	return strings.Trim(name+"; "+machine, "; ")
 }
