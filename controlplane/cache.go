@@ -13,25 +13,28 @@ func (c *connection) CreateWatch(req *cache.Request, _ cache.Subscription, out c
 	if err := c.identify(req.GetNode()); err != nil {
 		return nil, err
 	}
-	t, known := typeOf(req.GetTypeUrl())
-	if !known {
-		return func() {}, nil // a type that nothing is ever sent for
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	names := c.namesOfLocked(req)
+	t, known := typeOf(req.GetTypeUrl())
+	if !known {
+		c.server.names.release(names)
+		return func() {}, nil // a type that nothing is ever sent for
+	}
 	if c.put == nil {
 		c.put = func(r *response) { out <- newSotwResponse(r, c.server.sotwRequests[r.kind], c.server.identity) }
 	}
 	c.resumeLocked(t)
-	c.handleSotwLocked(t, req)
+	c.handleSotwLocked(t, req, names)
 	c.pumpLocked()
 	return c.pause, nil
 }
 
-func (c *connection) handleSotwLocked(t xdsType, req *cache.Request) {
+func (c *connection) handleSotwLocked(t xdsType, req *cache.Request, names *nameSet) {
 	w := &c.watches[t]
 	if detail := req.GetErrorDetail(); detail != nil && w.open {
 		c.rejectLocked(t, detail)
+		c.server.names.release(names)
 		return
 	}
 	first := !w.open
@@ -40,18 +43,16 @@ func (c *connection) handleSotwLocked(t xdsType, req *cache.Request) {
 		w.acked, w.lastError = req.GetResponseNonce(), ""
 	}
 	if t.wildcard() {
+		c.server.names.release(names)
 		if first {
-			c.answerLocked(c.wholeLocked(t, nil))
-			c.answerLocked(c.dependentsLocked(t))
+			c.answerLocked(c.wholeLocked(t, nil), c.dependentsLocked(t))
 		}
 		return
 	}
 	before := w.names
-	var added []string
-	if !first {
-		added = missing(before, req.GetResourceNames())
-	}
-	w.names = c.server.names.swap(before, req.GetResourceNames())
+	w.names = names
+	added := names.without(before)
+	c.server.names.release(before)
 	switch {
 	case w.names.len() == 0, !first && len(added) == 0:
 	case first || len(added) == w.names.len():
@@ -59,17 +60,6 @@ func (c *connection) handleSotwLocked(t xdsType, req *cache.Request) {
 	default:
 		c.answerLocked(c.namedLocked(t, added, nil))
 	}
-}
-
-// missing returns the names that are not in set.
-func missing(set *nameSet, names []string) []string {
-	var out []string
-	for _, name := range names {
-		if !set.has(name) {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // CreateDeltaWatch handles a Delta request.
@@ -103,8 +93,7 @@ func (c *connection) handleDeltaLocked(t xdsType, req *cache.DeltaRequest, sub c
 	}
 	if t.wildcard() {
 		if first {
-			c.answerLocked(c.wholeLocked(t, req.GetInitialResourceVersions()))
-			c.answerLocked(c.dependentsLocked(t))
+			c.answerLocked(c.wholeLocked(t, req.GetInitialResourceVersions()), c.dependentsLocked(t))
 		}
 		return
 	}
@@ -112,7 +101,9 @@ func (c *connection) handleDeltaLocked(t xdsType, req *cache.DeltaRequest, sub c
 	if !first && len(subscribe) == 0 && len(req.GetResourceNamesUnsubscribe()) == 0 {
 		return
 	}
-	w.names = c.server.names.swap(w.names, slices.Collect(maps.Keys(sub.SubscribedResources())))
+	before := w.names
+	w.names = c.server.names.of(slices.Collect(maps.Keys(sub.SubscribedResources())))
+	c.server.names.release(before)
 	if len(subscribe) == 0 || w.names.len() == 0 {
 		return
 	}

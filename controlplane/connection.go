@@ -36,6 +36,7 @@ type connection struct {
 	cluster    string
 
 	mu       sync.Mutex
+	inbox    []*incoming // SotW requests that were received and not handled
 	watches  [typeCount]watch
 	outbox   []*response
 	current  *response       // in the server's channel, or being sent
@@ -89,6 +90,35 @@ func (c *connection) identify(node *core.Node) error {
 	c.version = fields["ISTIO_VERSION"].GetStringValue()
 	c.cluster = fields["CLUSTER_ID"].GetStringValue()
 	c.server.add(c)
+	return nil
+}
+
+// received notes the names of a SotW request, for when it is handled.
+func (c *connection) received(in *incoming) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		c.server.names.release(in.names)
+		return
+	}
+	c.inbox = append(c.inbox, in)
+}
+
+// namesOfLocked returns the names of a request. Requests are handled in the
+// order in which they were received; those that the server has skipped, for
+// their nonce is old, are dropped.
+func (c *connection) namesOfLocked(req *cache.Request) *nameSet {
+	for len(c.inbox) > 0 {
+		in := c.inbox[0]
+		c.inbox = c.inbox[1:]
+		if in.request == req {
+			return in.names
+		}
+		if t, known := typeOf(in.request.GetTypeUrl()); known {
+			c.server.metrics.expiredNonces[t].Inc()
+		}
+		c.server.names.release(in.names)
+	}
 	return nil
 }
 
@@ -163,7 +193,7 @@ func (c *connection) begin(p *pushRequest, done func()) {
 
 // send passes the current response to the stream, and then lets the next one
 // follow. The server's loop calls it.
-func (c *connection) send(nonce string, write func() error) error {
+func (c *connection) send(nonce string, write func(*bundle) error) error {
 	c.mu.Lock()
 	r := c.current
 	if r == nil {
@@ -174,7 +204,7 @@ func (c *connection) send(nonce string, write func() error) error {
 	c.mu.Unlock()
 
 	began := time.Now()
-	if err := write(); err != nil {
+	if err := write(r.content); err != nil {
 		return err
 	}
 	c.server.metrics.sent(r.kind, r.content.bytes, r.took, time.Since(began))
@@ -210,8 +240,13 @@ func (c *connection) close() {
 	pushing := c.pushing
 	c.pushing = nil
 	for t := range c.watches {
-		c.watches[t].names = c.server.names.swap(c.watches[t].names, nil)
+		c.server.names.release(c.watches[t].names)
+		c.watches[t].names = nil
 	}
+	for _, in := range c.inbox {
+		c.server.names.release(in.names)
+	}
+	c.inbox = nil
 	c.mu.Unlock()
 	if pushing != nil {
 		pushing.done()

@@ -24,14 +24,14 @@ func (c *connection) wholeLocked(t xdsType, known map[string]string) *response {
 	case typeEDS:
 		r.content = s.endpointsOfSet(c.watches[t].names)
 	default:
-		r.content = s.routing.routes(c.watches[t].names.names, c.id.namespace)
+		r.content = s.routing.routesOfSet(c.watches[t].names, c.id.namespace)
 	}
 	if len(known) > 0 {
 		if t.wildcard() {
 			r.removed = absent(known, r.content)
 		}
 		r.content = r.content.newerThan(known)
-		if !t.wildcard() && len(r.content.deltas) == 0 {
+		if !t.wildcard() && len(r.content.resources) == 0 {
 			return nil
 		}
 	}
@@ -41,8 +41,8 @@ func (c *connection) wholeLocked(t xdsType, known map[string]string) *response {
 
 // absent lists the known names that b does not hold.
 func absent(known map[string]string, b *bundle) []string {
-	have := make(map[string]struct{}, len(b.deltas))
-	for _, r := range b.deltas {
+	have := make(map[string]struct{}, len(b.resources))
+	for _, r := range b.resources {
 		have[r.GetName()] = struct{}{}
 	}
 	var out []string
@@ -66,7 +66,7 @@ func (c *connection) namedLocked(t xdsType, names []string, known map[string]str
 		r.content = s.routing.routes(names, c.id.namespace)
 	}
 	r.content = r.content.newerThan(known)
-	if len(r.content.anys) == 0 {
+	if len(r.content.resources) == 0 {
 		return nil
 	}
 	r.took = time.Since(began)
@@ -127,7 +127,7 @@ func (c *connection) pushResponseLocked(t xdsType, s *snapshot, p *pushRequest) 
 		if names.len() == 0 {
 			return nil
 		}
-		return &response{content: s.routing.routes(names.names, c.id.namespace)}
+		return &response{content: s.routing.routesOfSet(names, c.id.namespace)}
 	}
 }
 
@@ -159,7 +159,7 @@ func (c *connection) changedClustersLocked(s *snapshot, p *pushRequest) *respons
 		r.content.add(e)
 	}
 	r.removed = append(r.removed, removed...)
-	if len(r.content.deltas) == 0 && len(r.removed) == 0 {
+	if len(r.content.resources) == 0 && len(r.removed) == 0 {
 		return nil
 	}
 	return r
@@ -192,28 +192,16 @@ func (in *inbound) difference(next *inbound) (added []*encoded, removed []string
 // Responses").
 func (c *connection) changedEndpointsLocked(s *snapshot, p *pushRequest) *response {
 	names := c.watches[typeEDS].names
-	r := &response{content: &bundle{}}
-	for _, name := range subscribed(p.endpoints, names) {
-		if e, ok := s.endpoints[name]; ok {
-			r.content.add(e)
-		} else if c.delta {
-			r.removed = append(r.removed, name)
-		}
+	if names.len() == 0 || len(p.endpoints) == 0 {
+		return nil
 	}
-	if len(r.content.anys) == 0 && len(r.removed) == 0 {
+	changed := s.changedEndpoints(p, names)
+	r := &response{content: changed.content}
+	if c.delta {
+		r.removed = changed.removed
+	}
+	if len(r.content.resources) == 0 && len(r.removed) == 0 {
 		return nil
 	}
 	return r
-}
-
-// subscribed returns the changed names that are in set, sorted.
-func subscribed(changed map[string]struct{}, set *nameSet) []string {
-	var out []string
-	for name := range changed {
-		if set.has(name) {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // nameSet is a subscription by name. Proxies that subscribe to the same names
-// share one, and with it the responses that are made for it. Immutable.
+// share one, and with it the responses that are made for it. Immutable; nil is
+// the empty set.
 type nameSet struct {
 	names []string // sorted
 	set   map[string]struct{}
@@ -32,7 +33,21 @@ func (s *nameSet) len() int {
 	return len(s.names)
 }
 
-// nameHash identifies a set of names whatever their order: the sum of the
+// without returns the names of s that are not in other.
+func (s *nameSet) without(other *nameSet) []string {
+	if s == other || s == nil {
+		return nil
+	}
+	var out []string
+	for _, name := range s.names {
+		if !other.has(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// nameHash identifies a set of names whatever their order: the sums of the
 // names' hashes under two seeds, and their number. It takes no sorting to see
 // that an ACK repeats the subscription, which nearly all requests do.
 type nameHash struct {
@@ -56,6 +71,13 @@ func newInterner() *interner {
 	}
 }
 
+// add counts a name into h.
+func (in *interner) add(h *nameHash, name []byte) {
+	h.a += maphash.Bytes(in.seedA, name)
+	h.b += maphash.Bytes(in.seedB, name)
+	h.n++
+}
+
 func (in *interner) hash(names []string) nameHash {
 	h := nameHash{n: len(names)}
 	for _, name := range names {
@@ -65,35 +87,46 @@ func (in *interner) hash(names []string) nameHash {
 	return h
 }
 
-// swap returns the set of names, and gives up old, which may be nil. No names
-// are no set: the result is nil.
-func (in *interner) swap(old *nameSet, names []string) *nameSet {
-	h := in.hash(names)
-	if old != nil && old.hash == h {
-		return old
+// acquire returns the set with hash h, which release must give back. If there
+// is none it is made of names.
+func (in *interner) acquire(h nameHash, names func() ([]string, error)) (*nameSet, error) {
+	if h.n == 0 {
+		return nil, nil
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.releaseLocked(old)
-	if len(names) == 0 {
-		return nil
-	}
 	s := in.sets[h]
 	if s == nil {
-		s = &nameSet{hash: h, set: setOf(names...)}
+		list, err := names()
+		if err != nil {
+			return nil, err
+		}
+		s = &nameSet{hash: h, set: setOf(list...)}
 		s.names = slices.Sorted(maps.Keys(s.set))
 		in.sets[h] = s
 	}
 	s.uses++
+	return s, nil
+}
+
+// of returns the set of names, which release must give back.
+func (in *interner) of(names []string) *nameSet {
+	// The function cannot fail, and so neither can acquire.
+	s, _ := in.acquire(in.hash(names), func() ([]string, error) { return names, nil })
 	return s
 }
 
-func (in *interner) releaseLocked(s *nameSet) {
-	if s == nil {
-		return
-	}
-	s.uses--
-	if s.uses == 0 {
-		delete(in.sets, s.hash)
+// release gives back one use of each set; nil has none.
+func (in *interner) release(sets ...*nameSet) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, s := range sets {
+		if s == nil {
+			continue
+		}
+		s.uses--
+		if s.uses == 0 {
+			delete(in.sets, s.hash)
+		}
 	}
 }

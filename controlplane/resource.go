@@ -3,6 +3,7 @@ package controlplane
 import (
 	"fmt"
 	"strconv"
+	"sync"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/zeebo/xxh3"
@@ -10,16 +11,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// encoded is a resource marshalled once, in the wrappings of both variants.
-// It is shared by all responses that carry it and never altered.
+// encoded is a resource marshalled once. It is shared by all responses that
+// carry it and never altered.
 type encoded struct {
 	name    string
 	version string // of the content: equal bytes have equal versions
-	any     *anypb.Any
-	delta   *discovery.Resource
+	wrapped *discovery.Resource
 }
-
-func (e *encoded) size() int { return len(e.any.GetValue()) }
 
 // encoder marshals resources. It keeps the first error, so that generators
 // need not pass on errors that only invalid UTF-8 could cause.
@@ -31,13 +29,13 @@ func (enc *encoder) encode(t xdsType, name string, message proto.Message) *encod
 	if err != nil && enc.err == nil {
 		enc.err = fmt.Errorf("encode %s %q: %w", t.label(), name, err)
 	}
-	wrapped := &anypb.Any{TypeUrl: t.url(), Value: value}
 	version := strconv.FormatUint(xxh3.Hash(value), 16)
 	return &encoded{
 		name:    name,
 		version: version,
-		any:     wrapped,
-		delta:   &discovery.Resource{Name: name, Version: version, Resource: wrapped},
+		wrapped: &discovery.Resource{
+			Name: name, Version: version, Resource: &anypb.Any{TypeUrl: t.url(), Value: value},
+		},
 	}
 }
 
@@ -53,12 +51,19 @@ func (enc *encoder) pack(message proto.Message) *anypb.Any {
 	}
 }
 
-// bundle is a list of resources in both wrappings, ready to be put into any
-// number of responses.
+// bundle is a list of resources, ready to be put into any number of responses.
+// It is immutable once it has been used; the encodings are made on demand.
 type bundle struct {
-	anys   []*anypb.Any
-	deltas []*discovery.Resource
-	bytes  int // of the resources' values
+	resources []*discovery.Resource
+	bytes     int // of the resources' values
+
+	sotw, delta lazyBytes
+}
+
+// lazyBytes is the resources field of a response.
+type lazyBytes struct {
+	once sync.Once
+	data []byte
 }
 
 func newBundle(lists ...[]*encoded) *bundle {
@@ -66,7 +71,7 @@ func newBundle(lists ...[]*encoded) *bundle {
 	for _, list := range lists {
 		n += len(list)
 	}
-	b := &bundle{anys: make([]*anypb.Any, 0, n), deltas: make([]*discovery.Resource, 0, n)}
+	b := &bundle{resources: make([]*discovery.Resource, 0, n)}
 	for _, list := range lists {
 		for _, e := range list {
 			b.add(e)
@@ -75,10 +80,37 @@ func newBundle(lists ...[]*encoded) *bundle {
 	return b
 }
 
-func (b *bundle) add(e *encoded) {
-	b.anys = append(b.anys, e.any)
-	b.deltas = append(b.deltas, e.delta)
-	b.bytes += e.size()
+func (b *bundle) add(e *encoded) { b.append(e.wrapped) }
+
+func (b *bundle) append(r *discovery.Resource) {
+	b.resources = append(b.resources, r)
+	b.bytes += len(r.GetResource().GetValue())
+}
+
+// sotwBytes encodes the resources as those of a DiscoveryResponse.
+func (b *bundle) sotwBytes() []byte {
+	return b.sotw.encode(func() proto.Message {
+		message := &discovery.DiscoveryResponse{Resources: make([]*anypb.Any, 0, len(b.resources))}
+		for _, r := range b.resources {
+			message.Resources = append(message.Resources, r.GetResource())
+		}
+		return message
+	})
+}
+
+// deltaBytes encodes the resources as those of a DeltaDiscoveryResponse.
+func (b *bundle) deltaBytes() []byte {
+	return b.delta.encode(func() proto.Message {
+		return &discovery.DeltaDiscoveryResponse{Resources: b.resources}
+	})
+}
+
+func (e *lazyBytes) encode(message func() proto.Message) []byte {
+	e.once.Do(func() {
+		// What was decoded from bytes or checked by encoder can be encoded.
+		e.data, _ = proto.Marshal(message())
+	})
+	return e.data
 }
 
 // newerThan returns the part of b that known, a map of names to versions, does
@@ -88,11 +120,9 @@ func (b *bundle) newerThan(known map[string]string) *bundle {
 		return b
 	}
 	out := &bundle{}
-	for i, r := range b.deltas {
+	for _, r := range b.resources {
 		if known[r.GetName()] != r.GetVersion() {
-			out.anys = append(out.anys, b.anys[i])
-			out.deltas = append(out.deltas, r)
-			out.bytes += len(b.anys[i].GetValue())
+			out.append(r)
 		}
 	}
 	return out

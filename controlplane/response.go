@@ -26,7 +26,8 @@ func identify() *core.ControlPlane {
 }
 
 // sotwResponse lets go-control-plane's SotW server send a response. The server
-// writes the nonce into the message, so each response has its own.
+// writes the nonce into the message, so each response has its own. The message
+// holds no resources: the stream adds them, encoded already.
 type sotwResponse struct {
 	*response
 	message *discovery.DiscoveryResponse
@@ -41,7 +42,6 @@ func newSotwResponse(r *response, request *discovery.DiscoveryRequest, identity 
 		request:  request,
 		message: &discovery.DiscoveryResponse{
 			VersionInfo:  r.version,
-			Resources:    r.content.anys,
 			TypeUrl:      r.kind.url(),
 			ControlPlane: identity,
 		},
@@ -76,7 +76,6 @@ func newDeltaResponse(r *response, request *discovery.DeltaDiscoveryRequest, ide
 		request:  request,
 		message: &discovery.DeltaDiscoveryResponse{
 			SystemVersionInfo: r.version,
-			Resources:         r.content.deltas,
 			RemovedResources:  r.removed,
 			TypeUrl:           r.kind.url(),
 			ControlPlane:      identity,

@@ -26,12 +26,18 @@ type routing struct {
 type routingMemo struct {
 	mu       sync.Mutex
 	routes   map[routeKey]*encoded
+	sets     map[routeSetKey]*bundle
 	inbound  map[string]*inbound // by workload key
 	clusters map[*inbound]*bundle
 	listener map[*inbound]*bundle
 }
 
 type routeKey struct{ name, namespace string }
+
+type routeSetKey struct {
+	set       *nameSet
+	namespace string
+}
 
 // inbound is what differs per proxy: the way to its own workload. Proxies of
 // equal workloads share it.
@@ -75,6 +81,7 @@ func (r *routing) assemble(enc *encoder, sendUnhealthy bool) {
 	r.clusterList, r.listenerList = nil, nil
 	r.memo = &routingMemo{
 		routes:   make(map[routeKey]*encoded),
+		sets:     make(map[routeSetKey]*bundle),
 		inbound:  make(map[string]*inbound),
 		clusters: make(map[*inbound]*bundle),
 		listener: make(map[*inbound]*bundle),
@@ -158,6 +165,23 @@ func (r *routing) routes(names []string, namespace string) *bundle {
 		list = append(list, r.route(name, namespace))
 	}
 	return newBundle(list)
+}
+
+// routesOfSet returns the routes of a whole subscription, built once for the
+// proxies of a namespace that share it.
+func (r *routing) routesOfSet(set *nameSet, namespace string) *bundle {
+	key := routeSetKey{set: set, namespace: namespace}
+	r.memo.mu.Lock()
+	b, ok := r.memo.sets[key]
+	r.memo.mu.Unlock()
+	if ok {
+		return b
+	}
+	b = r.routes(set.names, namespace)
+	r.memo.mu.Lock()
+	defer r.memo.mu.Unlock()
+	r.memo.sets[key] = b
+	return b
 }
 
 // inboundOf returns the inbound configuration of a workload; w is nil for a

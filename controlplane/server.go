@@ -13,6 +13,8 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/keepalive"
 )
 
@@ -163,6 +165,7 @@ func (p *plane) serve(ctx context.Context, onReady func(Addresses)) error {
 
 func newGRPCServer() *grpc.Server {
 	return grpc.NewServer(
+		grpc.ForceServerCodecV2(wireCodec{encoding.GetCodecV2(proto.Name)}),
 		grpc.MaxConcurrentStreams(math.MaxUint32),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),

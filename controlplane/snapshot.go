@@ -18,9 +18,10 @@ type snapshot struct {
 	routing   *routing
 
 	memo struct {
-		mu     sync.Mutex
-		bySet  map[*nameSet]*bundle // the endpoints of a whole subscription
-		absent map[string]*encoded  // empty answers for unknown clusters
+		mu      sync.Mutex
+		bySet   map[*nameSet]*bundle // the endpoints of a whole subscription
+		changes map[changeKey]*endpointChange
+		absent  map[string]*encoded // empty answers for unknown clusters
 	}
 }
 
@@ -40,6 +41,7 @@ func newSnapshot(number uint64, now time.Time, endpoints map[string]*encoded, r 
 		routing:   r,
 	}
 	s.memo.bySet = make(map[*nameSet]*bundle)
+	s.memo.changes = make(map[changeKey]*endpointChange)
 	s.memo.absent = make(map[string]*encoded)
 	return s
 }
@@ -82,6 +84,41 @@ func (s *snapshot) endpointsOfNames(names []string) *bundle {
 		list = append(list, s.endpointsOf(name))
 	}
 	return newBundle(list)
+}
+
+// changeKey is a push to the proxies with one subscription.
+type changeKey struct {
+	push *pushRequest
+	set  *nameSet
+}
+
+// endpointChange is the EDS content of a push.
+type endpointChange struct {
+	content *bundle
+	removed []string // subscribed names whose service is gone
+}
+
+// changedEndpoints returns what a push owes to the subscribers of set, built
+// once for all of them.
+func (s *snapshot) changedEndpoints(p *pushRequest, set *nameSet) *endpointChange {
+	key := changeKey{push: p, set: set}
+	s.memo.mu.Lock()
+	defer s.memo.mu.Unlock()
+	if change, ok := s.memo.changes[key]; ok {
+		return change
+	}
+	change := &endpointChange{content: &bundle{}}
+	for _, name := range slices.Sorted(maps.Keys(p.endpoints)) {
+		switch e, ok := s.endpoints[name]; {
+		case !set.has(name):
+		case ok:
+			change.content.add(e)
+		default:
+			change.removed = append(change.removed, name)
+		}
+	}
+	s.memo.changes[key] = change
+	return change
 }
 
 // build makes the snapshot that follows previous, and the request that brings

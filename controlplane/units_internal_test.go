@@ -2,11 +2,18 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // pushLog records when a debouncer pushed what, as offsets from its start.
@@ -169,16 +176,58 @@ func TestConnectionsShareMergedRequests(t *testing.T) {
 
 func TestEqualSubscriptionsShareASet(t *testing.T) {
 	in := newInterner()
-	a := in.swap(nil, []string{"x", "y", "z"})
-	b := in.swap(nil, []string{"z", "x", "y"})
+	a := in.of([]string{"x", "y", "z"})
+	b := in.of([]string{"z", "x", "y"})
 	if a != b {
 		t.Error("the order of names matters")
 	}
-	if c := in.swap(b, []string{"x", "y"}); c == a || c.has("z") || !c.has("x") {
+	c := in.of([]string{"x", "y"})
+	if c == a || c.has("z") || !c.has("x") || len(c.without(a)) != 0 || !slices.Equal(a.without(c), []string{"z"}) {
 		t.Errorf("a smaller subscription is %v", c.names)
 	}
-	if in.swap(a, nil) != nil || len(in.sets) != 1 {
+	in.release(a, b, nil)
+	if len(in.sets) != 1 {
 		t.Errorf("%d sets are kept, want 1", len(in.sets))
+	}
+	in.release(c)
+	if len(in.sets) != 0 {
+		t.Errorf("%d sets are kept, want none", len(in.sets))
+	}
+}
+
+func TestRequestsDecodeAsTheyWouldWithoutTheShortWay(t *testing.T) {
+	request := &discovery.DiscoveryRequest{
+		VersionInfo: "v", Node: &core.Node{Id: "n"}, ResourceNames: []string{"b", "a", "b"}, TypeUrl: typeEDS.url(),
+		ResponseNonce: "7", ErrorDetail: &rpcstatus.Status{Code: 3, Message: "m"},
+	}
+	data, err := proto.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &incoming{interner: newInterner()}
+	if err := in.parse(data); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(in.names.names, []string{"a", "b"}) {
+		t.Errorf("names %v", in.names.names)
+	}
+	request.ResourceNames = nil
+	if !proto.Equal(in.request, request) {
+		t.Errorf("got %v, want %v", in.request, request)
+	}
+	for cut := range data {
+		short := &incoming{interner: in.interner}
+		err := short.parse(data[:cut])
+		if want := proto.Unmarshal(data[:cut], &discovery.DiscoveryRequest{}); (err == nil) != (want == nil) {
+			t.Errorf("cut to %d bytes: error %v, want one as %v", cut, err, want)
+		}
+	}
+}
+
+func TestNameThatIsNoTextIsRefused(t *testing.T) {
+	data := protowire.AppendBytes(protowire.AppendTag(nil, namesField, protowire.BytesType), []byte{0xff})
+	if err := (&incoming{interner: newInterner()}).parse(data); !errors.Is(err, errBadRequest) {
+		t.Errorf("error %v", err)
 	}
 }
 
