@@ -11,7 +11,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-14s %s\n", $$1, $$2}'
 
 build: ## build bin/xdsbench
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/xdsbench ./cmd/xdsbench
+	$(GO) build -ldflags "-s -w -X main.version=$(VERSION)" -o bin/xdsbench ./cmd/xdsbench
 
 run: build ## run the quickstart on the embedded control plane
 	bin/xdsbench run

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
+	closed := closedAddress(t)
+	existing := t.TempDir()
+	crashing := script(t, "echo starting up; echo 'FATAL: no such registry' >&2; exit 3")
+	tests := map[string]struct {
+		args []string
+		code int
+		want []string
+	}{
+		"unknown profile":      {[]string{"run", "quickstrat"}, exitUsage, []string{`"quickstrat"`, "quickstart"}},
+		"unknown field":        {[]string{"run", "--set", "mesh.servces=3", "--set", "mesh.prots=1"}, exitUsage, []string{"mesh.servces", "mesh.prots"}},
+		"unknown flag":         {[]string{"run", "--proxis", "3"}, exitUsage, []string{"--proxis", "--help"}},
+		"unknown command":      {[]string{"rnu"}, exitUsage, []string{`"rnu"`}},
+		"two profiles":         {[]string{"run", "smoke", "steady"}, exitUsage, []string{"--help"}},
+		"unknown format":       {[]string{"run", "--format", "xml"}, exitUsage, []string{"xml", "markdown"}},
+		"negative rate":        {[]string{"run", "--rate", "-4/s"}, exitUsage, []string{"-4/s", "negative"}},
+		"negative churn rate":  {[]string{"run", "--set", "churn[0].rate=-4/s"}, exitUsage, []string{"-4/s", "negative"}},
+		"zero proxies":         {[]string{"run", "--proxies", "0"}, exitUsage, []string{"proxies.count: 0"}},
+		"two at once":          {[]string{"run", "--proxies", "-1", "--set", "mesh.services=0"}, exitUsage, []string{"proxies.count: -1", "mesh.services: 0"}},
+		"too many proxies":     {[]string{"run", "--proxies", "2000000000"}, exitUsage, []string{"2000000", "needed", "allowed", "raise"}},
+		"unknown SLO":          {[]string{"run", "--set", "slo.propagation.p98=2s"}, exitUsage, []string{"propagation.p98"}},
+		"context alone":        {[]string{"run", "--context", "prod"}, exitUsage, []string{"--kubeconfig"}},
+		"missing profile file": {[]string{"run", "-f", "no/such.yaml"}, exitUsage, []string{"no/such.yaml"}},
+		"existing folder":      {[]string{"run", "smoke", "-o", existing}, exitUsage, []string{existing, "already exists", "-o"}},
+		"unwritable folder":    {[]string{"run", "smoke", "-o", "/proc/nowhere/out"}, exitUsage, []string{"/proc/nowhere", "-o"}},
+		"missing kubeconfig":   {[]string{"run", "smoke", "--kubeconfig", "no/kubeconfig", "-o", out(t)}, exitFailed, []string{"no/kubeconfig"}},
+		"no istiod":            {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", "no/pilot-discovery", "-o", out(t)}, exitFailed, []string{"no/pilot-discovery"}},
+		"no istiod path":       {[]string{"run", "smoke", "--target", "istiod"}, exitUsage, []string{"target.binary"}},
+		"crashing istiod":      {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", crashing, "-o", out(t)}, exitFailed, []string{"FATAL: no such registry", "exit status 3"}},
+		"refusing address":     {[]string{"run", "smoke", "--target", "external", "--xds-address", closed, "-o", out(t)}, exitFailed, []string{closed, "refused"}},
+		"no result":            {[]string{"report", existing}, exitUsage, []string{existing, "result"}},
+		"clean without target": {[]string{"clean"}, exitUsage, []string{"--kubeconfig"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			code, stdout, stderr := command(t.Context(), append(test.args, quietFor(test.args)...)...)
+			if code != test.code {
+				t.Errorf("exit %d, want %d", code, test.code)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("stderr does not say %q", want)
+				}
+			}
+			for line := range strings.Lines(stderr) {
+				if !strings.HasPrefix(line, "xdsbench: ") {
+					t.Errorf("a line that is no message: %q", line)
+				}
+			}
+			if after := runtime.NumGoroutine(); after > before+2 {
+				t.Errorf("%d goroutines before, %d after", before, after)
+			}
+			if t.Failed() {
+				t.Logf("stdout: %s\nstderr: %s", stdout, stderr)
+			}
+		})
+	}
+	if entries, err := os.ReadDir(existing); err != nil || len(entries) > 0 {
+		t.Errorf("the existing folder was written to: %v %v", entries, err)
+	}
+}
+
+// quietFor adds --quiet to runs.
+func quietFor(args []string) []string {
+	if args[0] == "run" {
+		return []string{"--quiet"}
+	}
+	return nil
+}
+
+func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
+	// It accepts connections and then says nothing.
+	l := listen(t)
+	dir := out(t)
+	code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
+		"--target", "external", "--xds-address", l.Addr().String(), "--set", "phases.readyTimeout=2s")
+	if code != exitFailed || !strings.Contains(stderr, "0 of 20 ready after 2s") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// listen accepts connections on loopback and never answers.
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// closedAddress returns an address that nobody listens on.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l := listen(t)
+	l.Close()
+	return l.Addr().String()
+}
+
+// script writes an executable shell script.
+func script(t *testing.T, body string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+func profilesCommand(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "profiles",
+		Short: "List, show and check load profiles",
+		Args:  argsExactly(0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		&cobra.Command{
+			Use:   "list",
+			Short: "List the built-in profiles",
+			Args:  argsExactly(0),
+			RunE:  func(*cobra.Command, []string) error { return listProfiles(s) },
+		},
+		&cobra.Command{
+			Use:   "show NAME",
+			Short: "Print a built-in profile, to start a file of your own from",
+			Args:  argsExactly(1),
+			RunE: func(_ *cobra.Command, args []string) error {
+				data, err := profiles.Source(args[0])
+				if err != nil {
+					return usageError(err)
+				}
+				_, err = s.stdout.Write(data)
+				return err
+			},
+		},
+		&cobra.Command{
+			Use:   "check FILE",
+			Short: "Check a profile file: every problem at once",
+			Args:  argsExactly(1),
+			RunE:  func(_ *cobra.Command, args []string) error { return checkProfile(s, args[0]) },
+		})
+	return c
+}
+
+func listProfiles(s streams) error {
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	for _, name := range profiles.Names() {
+		p, err := profiles.Load(name, nil)
+		if err != nil {
+			return fmt.Errorf("built-in profile %s: %w", name, err)
+		}
+		fmt.Fprintf(w, "%s\t%s\n", name, p.Description)
+	}
+	return w.Flush()
+}
+
+func checkProfile(s streams, file string) error {
+	p, err := profiles.LoadFile(file, nil)
+	if err == nil {
+		err = harness.Validate(p)
+	}
+	if err != nil {
+		return usageError(errors.Join(err))
+	}
+	fmt.Fprintf(s.stdout, "%s: valid\n", file)
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+const reportLong = `Renders a saved result again. The result alone is needed: a report can be made
+on another machine, or by a later version.
+
+  xdsbench report results/quickstart-20260102-150405
+  xdsbench report --format markdown DIR > comment.md`
+
+func reportCommand(s streams) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Render a saved result, in any format",
+		Long:  reportLong,
+		Args:  argsExactly(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			printer, err := printerFor(format)
+			if err != nil {
+				return usageError(err)
+			}
+			result, err := collect.Load(args[0])
+			if err != nil {
+				return usageError(err)
+			}
+			return printer(s.stdout, result, args[0])
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, json or markdown")
+	return c
+}
+
+// printer writes a result that is saved in dir.
+type printer func(w io.Writer, r *collect.Result, dir string) error
+
+// printerFor returns the printer of a format.
+func printerFor(format string) (printer, error) {
+	switch format {
+	case "text":
+		return func(w io.Writer, r *collect.Result, dir string) error {
+			return report.Text(w, r, report.Options{Dir: dir})
+		}, nil
+	case "json":
+		return func(w io.Writer, r *collect.Result, _ string) error { return report.JSON(w, r) }, nil
+	case "markdown":
+		return func(w io.Writer, r *collect.Result, _ string) error { return report.Markdown(w, r) }, nil
+	default:
+		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
+	}
+}

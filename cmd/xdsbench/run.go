@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
+profile's rate, wait for the last delivery, check every proxy's state, report.
+
+The profile is a built-in one by name (default: quickstart), or a file with -f.
+Any of its fields can be set with --set; the other flags are short forms:
+
+  xdsbench run
+  xdsbench run --proxies 2000 --set mesh.services=500 --set 'churn[0].rate=5/s'
+  xdsbench run steady --variant delta --duration 5m -o results/steady
+  xdsbench run --target istiod --istiod-binary ./pilot-discovery \
+      --set target.env.PILOT_DEBOUNCE_AFTER=10ms
+  xdsbench run --target exec --clusters '{service}.{namespace}:{port}' \
+      --exec './my-server --kubeconfig {kubeconfig} --listen {xds}'
+  xdsbench run --target external --xds-address 127.0.0.1:15010 --kubeconfig kc
+
+Without --kubeconfig the mesh lives in an API server in memory, and no cluster
+is needed. With it, the run creates namespaces, nodes, services, pods and
+EndpointSlices of its own on that cluster, all labelled, and removes them at the
+end. A cluster that is not on this machine must be named with --context.`
+
+// runFlags are the flags of run.
+type runFlags struct {
+	profileFlags
+	out        string
+	format     string
+	quiet      bool
+	strict     bool
+	kubeconfig string
+	context    string
+}
+
+func runCommand(s streams) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [PROFILE]",
+		Short: "Run one load profile and report",
+		Long:  runLong,
+		Args:  argsAtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), s, c, args)
+		},
+	}
+	f.register(c)
+	flags := c.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; must not exist (default results/PROFILE-TIME)")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
+	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
+	return c
+}
+
+func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
+	printer, formatErr := printerFor(f.format)
+	profile, err := f.resolve(c, args)
+	if err := errors.Join(formatErr, err); err != nil {
+		return usageError(err)
+	}
+	if f.context != "" && f.kubeconfig == "" {
+		return usageError(errors.New("--context: needs --kubeconfig"))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("path of this program: %w", err)
+	}
+	show := newProgress(s.stderr, f.quiet)
+	result, err := harness.Run(ctx, harness.Config{
+		Profile:    profile,
+		Dir:        f.folder(profile),
+		Kubeconfig: f.kubeconfig,
+		Context:    f.context,
+		Self:       self,
+		Version:    buildVersion(),
+		Progress:   show.update,
+		Log:        slog.New(slog.DiscardHandler),
+	})
+	show.done()
+	if result == nil {
+		return interruptedOr(ctx, runError(err))
+	}
+	err = errors.Join(err, report.Files(f.folder(profile), result), printer(s.stdout, result, f.folder(profile)))
+	return interruptedOr(ctx, f.verdict(result, err))
+}
+
+// folder returns where results go. It is fixed at the first call.
+func (f *runFlags) folder(p *profiles.Profile) string {
+	if f.out == "" {
+		f.out = filepath.Join("results", p.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	return f.out
+}
+
+// verdict turns what a finished run found into the command's exit code.
+func (f *runFlags) verdict(r *collect.Result, err error) error {
+	switch {
+	case err != nil:
+		return runError(err)
+	case sloMissed(r):
+		return &exitError{code: exitSLO, err: errors.New("an SLO was missed (see the report)")}
+	case f.strict && r.Harness != nil && r.Harness.Saturated:
+		return &exitError{code: exitSaturated, err: errors.New("the harness was the bottleneck: its numbers say nothing of the control plane (see the report)")}
+	default:
+		return nil
+	}
+}
+
+// sloMissed reports whether any SLO was missed; one without a value was.
+func sloMissed(r *collect.Result) bool {
+	return slices.ContainsFunc(r.SLO, func(s collect.SLO) bool { return !s.Pass })
+}
+
+// runError gives a failed run its exit code.
+func runError(err error) error {
+	if errors.Is(err, harness.ErrInvalid) {
+		return usageError(err)
+	}
+	return err
+}
+
+// interruptedOr returns the error of an interrupted command if ctx was
+// cancelled, and err otherwise.
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSmokeProfileDeliversEverythingOnTheEmbeddedControlPlane(t *testing.T) {
+	dir := out(t)
+	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir)
+	if code != exitDone {
+		t.Fatalf("exit %d:\n%s%s", code, stdout, stderr)
+	}
+	checkSound(t, load(t, dir))
+	for _, want := range []string{"unreached", "diverged", "unexplained"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the summary does not say %q:\n%s", want, stdout)
+		}
+	}
+	for _, file := range []string{"result.json", "mutations.csv", "proxies.csv", "report.md", "latency.hlog", "metrics-before.prom", "metrics-after.prom", "target.log"} {
+		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Size() == 0 && file != "target.log" {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	code, again, stderr := command(t.Context(), "report", dir)
+	if code != exitDone || again != stdout {
+		t.Errorf("report of the saved result: exit %d, differs from the run's own:\n%s%s", code, again, stderr)
+	}
+}
+
+func TestSameSeedGivesTheSameSequenceOfMutations(t *testing.T) {
+	sequence := func() []string {
+		dir := out(t)
+		if code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--seed", "7", "--duration", "3s"); code != exitDone {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		return planned(t, filepath.Join(dir, "mutations.csv"))
+	}
+	first, second := sequence(), sequence()
+	if len(first) < 5 || !slices.Equal(first, second) {
+		t.Errorf("two runs of one seed:\n%s\n\n%s", strings.Join(first, "\n"), strings.Join(second, "\n"))
+	}
+}
+
+// planned returns what mutations.csv says of each mutation's plan.
+func planned(t *testing.T, file string) []string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var columns []int
+	for _, name := range []string{"seq", "op", "kind", "step", "service", "object", "intended"} {
+		i := slices.IndexFunc(rows[0], func(h string) bool { return strings.HasPrefix(h, name) })
+		if i < 0 {
+			t.Fatalf("no column %s in %v", name, rows[0])
+		}
+		columns = append(columns, i)
+	}
+	var lines []string
+	for _, row := range rows[1:] {
+		var fields []string
+		for _, i := range columns {
+			fields = append(fields, row[i])
+		}
+		lines = append(lines, strings.Join(fields, ","))
+	}
+	return lines
+}

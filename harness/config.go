@@ -1,0 +1,58 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+// ErrInvalid marks errors that the caller's input caused: an impossible
+// profile, an output folder that exists.
+var ErrInvalid = errors.New("invalid input")
+
+// invalid marks err as the caller's.
+func invalid(err error) error { return &invalidError{err} }
+
+type invalidError struct{ error }
+
+func (e *invalidError) Unwrap() []error { return []error{e.error, ErrInvalid} }
+
+// Config is what one run needs.
+type Config struct {
+	Profile *profiles.Profile
+	// Dir is the folder for the results. It must not exist.
+	Dir string
+	// Kubeconfig names a real API server; empty means one in memory. Context
+	// chooses among its contexts.
+	Kubeconfig, Context string
+	// Self is the path of the xdsbench binary, which the embedded control
+	// plane is started from.
+	Self string
+	// Version is the harness's own version, for the result.
+	Version string
+	// Progress, if set, is called several times a second.
+	Progress func(Status)
+	Log      *slog.Logger
+}
+
+// Validate reports every problem of a profile, across all stages, that can be
+// found without starting anything.
+func Validate(p *profiles.Profile) error {
+	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), collect.ValidateSLO(p.SLO))
+}
+
+// makeDir creates the results folder, which must be new.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return invalid(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", dir))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return invalid(fmt.Errorf("output folder: %w: choose another with -o", err))
+	}
+	return nil
+}

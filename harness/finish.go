@@ -1,0 +1,78 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// finish makes the result while fleet and target still run.
+func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error) {
+	ctx = context.WithoutCancel(ctx)
+	r.observeUsage(ctx)
+	stuck := len(r.fleet.Stuck())
+	result := r.collector.Finish(collect.Final{
+		Scheduled:    r.schedule.Len(),
+		Held:         r.fleet.Endpoints,
+		Truth:        r.truth(),
+		StuckWarming: &stuck,
+	})
+	result.Partial = partial
+	r.addWireBytes(result)
+	r.companions()
+	result.ControlPlane = r.controlPlane()
+	result.Environment = r.environment()
+	profile, err := json.Marshal(r.cfg.Profile)
+	result.Profile = profile
+	if result.Harness == nil {
+		result.Harness = &collect.Harness{}
+	}
+	if err := r.meter.Stop(result.Harness); err != nil {
+		r.warn("%v", err)
+	}
+	for _, disagreement := range crossCheck(result, int(r.fleet.Counts().Connected)) {
+		r.warn("%s", disagreement)
+	}
+	slo, sloErr := collect.EvaluateSLO(result, r.cfg.Profile.SLO)
+	result.SLO = slo
+	return result, errors.Join(err, sloErr)
+}
+
+// save writes the result with everything that was worth a warning.
+func (r *run) save(result *collect.Result) error {
+	r.mu.Lock()
+	result.Warnings = append(result.Warnings, r.warnings...)
+	r.mu.Unlock()
+	return result.Save(r.cfg.Dir)
+}
+
+// truth lists the usable endpoints of every cluster of the mesh as churn left it.
+func (r *run) truth() iter.Seq2[string, []uint64] {
+	return func(yield func(string, []uint64) bool) {
+		for s := range r.mesh.All() {
+			usable := s.Usable()
+			for _, cluster := range slices.Sorted(maps.Keys(usable)) {
+				if !yield(cluster, usable[cluster]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// addWireBytes splits the fleet's byte counts between sync and steady load.
+func (r *run) addWireBytes(result *collect.Result) {
+	in, out := r.fleet.WireBytes()
+	before := r.observed.wire
+	if result.Sync != nil && result.Sync.Volume != nil {
+		result.Sync.Volume.WireBytes = &before
+	}
+	if result.Volume != nil {
+		result.Volume.WireBytes = &collect.WireBytes{In: in - before.In, Out: out - before.Out}
+	}
+}

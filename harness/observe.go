@@ -1,0 +1,129 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/xdsbench/xdsbench/churn"
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// The files of the control plane's own metrics in the results folder.
+const (
+	metricsBeforeFile = "metrics-before.prom"
+	metricsAfterFile  = "metrics-after.prom"
+)
+
+// observation is what a run learns of the control plane from outside the wire,
+// and of the churn.
+type observation struct {
+	churn         churn.Stats
+	before, after []byte
+	usage         *target.Usage
+	wire          collect.WireBytes // before steady load
+}
+
+// observeBefore takes the control plane's figures before steady load.
+func (r *run) observeBefore(ctx context.Context) error {
+	var err error
+	r.observed.before, err = r.scrape(ctx, metricsBeforeFile)
+	r.observed.wire.In, r.observed.wire.Out = r.fleet.WireBytes()
+	return err
+}
+
+// observeAfter takes them again after the drain.
+func (r *run) observeAfter(ctx context.Context) error {
+	var err error
+	r.observed.after, err = r.scrape(ctx, metricsAfterFile)
+	return err
+}
+
+// scrape reads the target's metrics and keeps them in the results folder. A
+// target without metrics is no error, and one that does not answer a warning.
+func (r *run) scrape(ctx context.Context, file string) ([]byte, error) {
+	text, err := r.target.Scrape(ctx)
+	switch {
+	case errors.Is(err, target.ErrNoMetrics):
+		return nil, nil
+	case err != nil:
+		r.warn("control-plane metrics: %v", err)
+		return nil, ctx.Err()
+	}
+	return text, collect.WriteFile(filepath.Join(r.cfg.Dir, file), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// observeUsage takes what the target has cost so far.
+func (r *run) observeUsage(ctx context.Context) {
+	usage, err := r.target.Usage(ctx)
+	if err != nil {
+		r.warn("control plane's CPU and memory: %v", err)
+		return
+	}
+	r.observed.usage = &usage
+}
+
+// controlPlane describes the target for the result.
+func (r *run) controlPlane() *collect.ControlPlane {
+	info := r.target.Info()
+	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version}
+	if u := r.observed.usage; u != nil {
+		peak := int64(u.PeakRSSBytes)
+		c.CPUSeconds, c.PeakRSSBytes = &u.CPUSeconds, &peak
+	}
+	if r.observed.before == nil || r.observed.after == nil {
+		return c
+	}
+	metrics, err := collect.MetricsDiff(r.observed.before, r.observed.after)
+	if err != nil {
+		r.warn("control-plane metrics: %v", err)
+		return c
+	}
+	c.Metrics, c.Signals = metrics, metrics.Signals()
+	return c
+}
+
+// companions warns of pods that could not be written: their endpoints may then
+// be dropped by the control plane.
+func (r *run) companions() {
+	s := r.observed.churn
+	if s.CompanionFailed > 0 {
+		r.warn("churn: %d of %d writes of pods failed: a control plane drops endpoints whose pod it does not know", s.CompanionFailed, s.CompanionWrites)
+	}
+	if s.Behind > 0 {
+		r.warn("churn: %d slices are not as the schedule wanted them after failed writes: proxies will count as diverged", s.Behind)
+	}
+	if s.Failed > 0 {
+		r.warn("churn: %d of %d writes failed", s.Failed, s.Issued)
+	}
+}
+
+// environment describes what the run was made with.
+func (r *run) environment() *collect.Environment {
+	e, err := collect.Host()
+	if err != nil {
+		r.warn("%v", err)
+	}
+	info := r.target.Info()
+	e.RunID = r.id
+	e.StartedAt = r.started.UTC().Format("2006-01-02T15:04:05Z")
+	e.Versions["xdsbench"] = r.cfg.Version
+	e.Versions["target"] = info.Version
+	e.Target, e.TargetEnv = describeTarget(info, r.cluster.real), info.Env
+	return e
+}
+
+// describeTarget says in a few words what was under test.
+func describeTarget(info target.Info, realCluster bool) string {
+	api := "API server in memory"
+	if realCluster {
+		api = "real API server"
+	}
+	return fmt.Sprintf("%s on %s", info.Kind, api)
+}

@@ -1,0 +1,122 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/xdsbench/xdsbench/churn"
+)
+
+// pollEvery is the time between two looks at whether a phase is over.
+const pollEvery = 20 * time.Millisecond
+
+// quietTime is how long no response may have come before the drain ends, so
+// that pushes which nobody waits for, such as those of silent mutations, are
+// in the counts on both sides.
+const quietTime = time.Second
+
+// churnWorkers is how many writes to the API server can be in flight. Writes
+// of one service are serial.
+const churnWorkers = 64
+
+// connect waits until every proxy is ready. Missing ones after the time-out
+// are a warning, or an error if none is ready.
+func (r *run) connect(ctx context.Context) error {
+	limit := r.cfg.Profile.ReadyTimeout()
+	r.enter(PhaseConnect, limit, "")
+	want := int64(r.cfg.Profile.Proxies.Count)
+	ready := func() bool { return r.fleet.Counts().Ready >= want }
+	err := poll(ctx, limit, ready)
+	if !errors.Is(err, errLimit) {
+		return err
+	}
+	counts := r.fleet.Counts()
+	problem := fmt.Sprintf("proxies: %d of %d ready after %s%s", counts.Ready, want, limit, r.whyNotReady())
+	if counts.Ready == 0 {
+		return fmt.Errorf("%s: see target.log in %s", problem, r.cfg.Dir)
+	}
+	r.warn("%s: the run went on without the missing ones", problem)
+	return nil
+}
+
+// whyNotReady gives the first reason the fleet knows of.
+func (r *run) whyNotReady() string {
+	if stuck := r.fleet.Stuck(); len(stuck) > 0 {
+		s := stuck[0]
+		return fmt.Sprintf(" (%s waits for the %s resource %s of %s)", s.Node, s.Type, s.Name, strings.Join(s.Parents, ", "))
+	}
+	if err := r.sink.lastFailure(); err != nil {
+		return fmt.Sprintf(" (last error: %v)", err)
+	}
+	return ""
+}
+
+// warmUp lets the mesh rest, and takes the control plane's figures at its end.
+func (r *run) warmUp(ctx context.Context) error {
+	limit := r.cfg.Profile.Phases.Warmup.Duration
+	r.enter(PhaseWarmup, limit, "")
+	err := poll(ctx, limit, func() bool { return false })
+	if err != nil && !errors.Is(err, errLimit) {
+		return err
+	}
+	return r.observeBefore(ctx)
+}
+
+// steady issues the mutations.
+func (r *run) steady(ctx context.Context) error {
+	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
+	start := r.collector.BeginSteady()
+	r.steadyStart.Store(int64(start))
+	stats, err := churn.Run(ctx, churn.Config{
+		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
+		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.cfg.Log,
+	})
+	r.observed.churn = stats
+	if err != nil {
+		return fmt.Errorf("churn: %w", err)
+	}
+	return nil
+}
+
+// drain waits until nothing is pending and the wire is quiet.
+func (r *run) drain(ctx context.Context) error {
+	limit := r.cfg.Profile.Phases.Drain.Duration
+	r.enter(PhaseDrain, limit, "")
+	seen, since := -1, time.Now()
+	err := poll(ctx, limit, func() bool {
+		p := r.collector.Progress()
+		if p.Responses != seen {
+			seen, since = p.Responses, time.Now()
+		}
+		return p.Pending == 0 && time.Since(since) >= quietTime
+	})
+	if err != nil && !errors.Is(err, errLimit) {
+		return err
+	}
+	return r.observeAfter(ctx)
+}
+
+// errLimit says that a phase lasted as long as it may.
+var errLimit = errors.New("limit reached")
+
+// poll waits until done says so; it returns errLimit when that takes longer
+// than limit, and ctx's error when ctx ends before.
+func poll(ctx context.Context, limit time.Duration, done func() bool) error {
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return errLimit
+		case <-tick.C:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package harness
+
+import (
+	"time"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+)
+
+// live are the stages that progress is read from, once they exist.
+type live struct {
+	fleet     *fakeproxy.Fleet
+	collector *collect.Collector
+	scheduled int
+}
+
+// status says what the run is doing. It is safe for concurrent use.
+func (r *run) status() Status {
+	r.mu.Lock()
+	s := Status{
+		Phase:   r.phase,
+		Detail:  r.detail,
+		Elapsed: time.Since(r.phaseStart),
+		Limit:   r.phaseLimit,
+		Want:    r.cfg.Profile.Proxies.Count,
+	}
+	r.mu.Unlock()
+	l := r.live.Load()
+	if l == nil {
+		return s
+	}
+	counts := l.fleet.Counts()
+	s.Connected, s.Ready, s.Refused = int(counts.Connected), int(counts.Ready), int(counts.Refused)
+	p := l.collector.Progress()
+	s.Scheduled, s.Issued, s.Deliveries, s.Pending = l.scheduled, p.Issued, p.Deliveries, p.Pending
+	return s
+}
+
+// startProgress calls Config.Progress until the returned function is called.
+func (r *run) startProgress() (stop func()) {
+	if r.cfg.Progress == nil {
+		return func() {}
+	}
+	quit, finished := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(finished)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+				r.cfg.Progress(r.status())
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-finished
+	}
+}

@@ -1,0 +1,255 @@
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xdsbench/xdsbench/churn"
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// stopTimeout bounds the clean-up after a run, which an interrupt may not cut
+// short.
+const stopTimeout = 5 * time.Minute
+
+// progressEvery is the time between two calls of Config.Progress.
+const progressEvery = 250 * time.Millisecond
+
+// run is one run under way.
+type run struct {
+	cfg     Config
+	clock   event.Clock
+	id      string
+	started time.Time
+
+	// Set by start, before any goroutine of the run exists.
+	mesh      *mesh.Mesh
+	schedule  *churn.Schedule
+	cluster   *cluster
+	target    *target.Target
+	collector *collect.Collector
+	sink      *fleetSink
+	fleet     *fakeproxy.Fleet
+	meter     *collect.SelfMeter
+
+	// Goroutines of the run: cancel ends them, wait waits for them.
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+
+	// For other goroutines to read.
+	steadyStart atomic.Int64 // event.Time; 0 before the steady phase
+	live        atomic.Pointer[live]
+
+	mu         sync.Mutex // guards the fields below
+	phase      Phase
+	phaseStart time.Time
+	phaseLimit time.Duration
+	detail     string
+	warnings   []string
+
+	// Owned by Run's goroutine.
+	observed observation
+}
+
+// Run carries out one run. It returns a result as soon as proxies have
+// connected, also with an error or when ctx was cancelled; the result is then
+// marked partial. Without a result nothing is left in Config.Dir but logs.
+func Run(ctx context.Context, cfg Config) (*collect.Result, error) {
+	if err := Validate(cfg.Profile); err != nil {
+		return nil, invalid(err)
+	}
+	if err := makeDir(cfg.Dir); err != nil {
+		return nil, err
+	}
+	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now()}
+	stopProgress := r.startProgress()
+	defer stopProgress()
+	if err := r.start(ctx); err != nil {
+		return nil, errors.Join(context.Cause(ctx), err, r.stop(ctx), removeIfEmpty(cfg.Dir))
+	}
+	err := r.measure(ctx)
+	partial := err != nil || ctx.Err() != nil
+	result, finishErr := r.finish(ctx, partial)
+	stopErr := r.stop(ctx)
+	if ctx.Err() != nil {
+		err = nil // the phases' errors only say that they were cut short
+	}
+	return result, errors.Join(err, finishErr, stopErr, r.save(result))
+}
+
+// measure goes through the phases in which proxies are connected.
+func (r *run) measure(ctx context.Context) error {
+	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.steady, r.drain} {
+		if err := phase(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start brings up everything that the phases need.
+func (r *run) start(ctx context.Context) error {
+	r.enter(PhaseStart, 0, "API server")
+	p := r.cfg.Profile
+	var err error
+	if r.mesh, err = mesh.New(mesh.Config{
+		Spec: p.Mesh, Proxies: p.Proxies.Count, Seed: p.Seed, RunID: r.id, ClusterName: p.Target.ClusterName,
+	}); err != nil {
+		return invalid(err)
+	}
+	if r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed); err != nil {
+		return invalid(err)
+	}
+	if r.cluster, err = openCluster(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.cfg.Log); err != nil {
+		return err
+	}
+	r.warnAll(r.schedule.Warnings)
+	r.enter(PhaseStart, 0, "writing the mesh")
+	if err = seed(ctx, r.cluster.client, r.mesh, func(done int) {
+		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
+	}); err != nil {
+		return fmt.Errorf("writing the mesh: %w", err)
+	}
+	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
+	if r.target, err = target.Start(ctx, target.Config{
+		Spec: p.Target, Kubeconfig: r.cluster.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Log: r.cfg.Log,
+	}); err != nil {
+		return err
+	}
+	return r.startFleet(ctx)
+}
+
+// startFleet makes the collector and lets the fleet connect.
+func (r *run) startFleet(ctx context.Context) error {
+	p := r.cfg.Profile
+	identities := make([]fakeproxy.Identity, len(r.mesh.Proxies))
+	variants := make([]event.Variant, len(identities))
+	names := make([]string, len(identities))
+	for i := range r.mesh.Proxies {
+		variants[i] = variantOf(p.Proxies.Variant, i)
+		identities[i] = sidecarIdentity(&r.mesh.Proxies[i], variants[i])
+		names[i] = r.mesh.Proxies[i].Name + "." + r.mesh.Proxies[i].Namespace
+	}
+	var err error
+	if r.collector, err = collect.New(collect.Config{
+		Proxies: len(identities), Variants: variants, Names: names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.cfg.Log,
+	}); err != nil {
+		return err
+	}
+	r.sink = &fleetSink{Collector: r.collector}
+	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
+		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: identities,
+		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.cfg.Log,
+	}); err != nil {
+		return err
+	}
+	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
+	r.meter = collect.StartSelfMeter()
+	ctx, r.cancel = context.WithCancel(ctx)
+	r.wait.Go(func() {
+		if err := r.fleet.Run(ctx); err != nil && ctx.Err() == nil {
+			r.warn("fleet: %v", err)
+		}
+	})
+	r.wait.Go(func() { r.watchTarget(ctx) })
+	return nil
+}
+
+// baseline lists the state every service has before the first mutation.
+func baseline(m *mesh.Mesh) []collect.ServiceStates {
+	var states []collect.ServiceStates
+	for s := range m.All() {
+		states = append(states, collect.ServiceStates{Service: s.Key(), States: s.States()})
+	}
+	return states
+}
+
+// stop ends everything that the run started and removes everything it created.
+// It does its work also when ctx has been cancelled.
+func (r *run) stop(ctx context.Context) error {
+	r.enter(PhaseStop, 0, "disconnecting")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if r.cancel != nil {
+		r.cancel()
+		r.wait.Wait()
+	}
+	var errs []error
+	if r.target != nil {
+		errs = append(errs, r.target.Stop(ctx))
+	}
+	if r.cluster == nil {
+		return errors.Join(errs...)
+	}
+	if r.cluster.real {
+		r.setDetail("removing what the run created on the cluster")
+		if _, err := Clean(ctx, r.cluster.client, r.id); err != nil {
+			errs = append(errs, fmt.Errorf("removing what the run created (run `xdsbench clean` later): %w", err))
+		}
+	}
+	return errors.Join(append(errs, r.cluster.close())...)
+}
+
+func (r *run) enter(p Phase, limit time.Duration, detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.phase, r.phaseStart, r.phaseLimit, r.detail = p, time.Now(), limit, detail
+}
+
+func (r *run) setDetail(detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.detail = detail
+}
+
+func (r *run) warn(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+}
+
+func (r *run) warnAll(warnings []string) {
+	for _, w := range warnings {
+		r.warn("%s", w)
+	}
+}
+
+// newID returns a name for the run's objects that no other run has.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails: see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// removeIfEmpty removes a results folder in which nothing was written, and
+// empty logs with it.
+func removeIfEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+			return err
+		}
+	}
+	for _, e := range entries {
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(dir)
+}

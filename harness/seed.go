@@ -1,0 +1,142 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/xdsbench/xdsbench/mesh"
+)
+
+// seedWorkers bounds the writes in flight while the mesh is created.
+const seedWorkers = 16
+
+// checkAccess asks the API server whether every kind the run writes may be
+// created and deleted by this user.
+func checkAccess(ctx context.Context, client kubernetes.Interface) error {
+	var errs []error
+	for _, r := range []authorizationv1.ResourceAttributes{
+		{Resource: "namespaces"}, {Resource: "nodes"}, {Resource: "services"}, {Resource: "pods"},
+		{Resource: "endpointslices", Group: "discovery.k8s.io"},
+	} {
+		for _, verb := range []string{"create", "delete"} {
+			r.Verb = verb
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &r}}
+			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return fmt.Errorf("the API server does not answer: %w", err)
+			}
+			if !answer.Status.Allowed {
+				errs = append(errs, fmt.Errorf("kubeconfig: its user may not %s %s on this cluster: grant it, or use another user", verb, r.Resource))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seed writes the whole mesh, kind after kind, since slices refer to pods and
+// pods to namespaces. It calls progress after each kind.
+func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progress func(done int)) error {
+	var batch []runtime.Object
+	done := 0
+	flush := func() error {
+		err := createAll(ctx, client, batch)
+		done += len(batch)
+		batch = batch[:0]
+		progress(done)
+		return err
+	}
+	for o := range m.Objects() {
+		if len(batch) > 0 && reflect.TypeOf(o) != reflect.TypeOf(batch[0]) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		batch = append(batch, o)
+	}
+	return flush()
+}
+
+// createAll writes the objects of one batch, which do not depend on each other.
+func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime.Object) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan runtime.Object)
+	var workers sync.WaitGroup
+	for range seedWorkers {
+		workers.Go(func() {
+			for o := range work {
+				if err := create(ctx, client, o); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, o := range batch {
+		select {
+		case work <- o:
+		case <-ctx.Done():
+		}
+	}
+	close(work)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+func create(ctx context.Context, client kubernetes.Interface, object runtime.Object) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	opts := metav1.CreateOptions{}
+	var err error
+	switch o := object.(type) {
+	case *corev1.Namespace:
+		_, err = client.CoreV1().Namespaces().Create(ctx, o, opts)
+	case *corev1.Node:
+		err = createNode(ctx, client, o)
+	case *corev1.Service:
+		_, err = client.CoreV1().Services(o.Namespace).Create(ctx, o, opts)
+	case *corev1.Pod:
+		err = createPod(ctx, client, o)
+	case *discoveryv1.EndpointSlice:
+		_, err = client.DiscoveryV1().EndpointSlices(o.Namespace).Create(ctx, o, opts)
+	default:
+		err = fmt.Errorf("the mesh holds a %T, which the harness cannot create", object)
+	}
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("%w: an earlier run left it, or somebody else's object has this name; `xdsbench clean` removes what runs left", err)
+	}
+	return err
+}
+
+// createPod writes the pod and then its status, which a create drops.
+func createPod(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
+	created, err := client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	created.Status = pod.Status
+	_, err = client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, created, metav1.UpdateOptions{})
+	return err
+}
+
+// createNode writes the node and then its status.
+func createNode(ctx context.Context, client kubernetes.Interface, node *corev1.Node) error {
+	created, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	created.Status = node.Status
+	_, err = client.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
+	return err
+}
