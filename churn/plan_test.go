@@ -20,22 +20,22 @@ var kinds = []string{
 }
 
 // newMesh makes a mesh of n services with endpoints each, spread over 3 namespaces.
-func newMesh(t testing.TB, services, endpoints int) *mesh.Mesh {
-	t.Helper()
+func newMesh(tb testing.TB, services, endpoints int) *mesh.Mesh {
+	tb.Helper()
 	cfg := mesh.Config{Spec: mesh.DefaultSpec(), Proxies: 3, Seed: 7, RunID: "test"}
 	cfg.Namespaces, cfg.Services, cfg.EndpointsPerService, cfg.Ports = 3, services, endpoints, 2
 	m, err := mesh.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
 
-func plan(t testing.TB, m *mesh.Mesh, steady time.Duration, specs ...churn.Spec) *churn.Schedule {
-	t.Helper()
+func plan(tb testing.TB, m *mesh.Mesh, steady time.Duration, specs ...churn.Spec) *churn.Schedule {
+	tb.Helper()
 	s, err := churn.Plan(specs, m, steady, 42)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// ManagedByLabel, with the value ManagedByValue, is on every object.
+	// ManagedByLabel is on every object, with the value ManagedByValue.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	// ManagedByValue is the value of ManagedByLabel.
 	ManagedByValue = "xdsbench"
@@ -103,9 +103,9 @@ func New(cfg Config) (*Mesh, error) {
 	return m, nil
 }
 
-// validate checks what Spec.Validate does not know of.
+// validate checks the spec, and what Spec.Validate does not know of.
 func (cfg Config) validate() error {
-	problems := []error{cfg.Spec.Validate()}
+	problems := []error{cfg.Validate()}
 	if cfg.Proxies < 0 || cfg.Proxies > maxEndpoints {
 		problems = append(problems, fmt.Errorf("proxies.count: %d: must be from 0 to %d", cfg.Proxies, maxEndpoints))
 	}

@@ -17,15 +17,15 @@ import (
 )
 
 // newMesh makes a mesh from the default spec with some changes.
-func newMesh(t testing.TB, change func(*mesh.Config)) *mesh.Mesh {
-	t.Helper()
+func newMesh(tb testing.TB, change func(*mesh.Config)) *mesh.Mesh {
+	tb.Helper()
 	cfg := mesh.Config{Spec: mesh.DefaultSpec(), Proxies: 12, Seed: 7, RunID: "test"}
 	if change != nil {
 		change(&cfg)
 	}
 	m, err := mesh.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
