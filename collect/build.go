@@ -79,9 +79,11 @@ func (b *builder) proxies() *Proxies {
 	for _, v := range b.c.cfg.Variants {
 		p.ByVariant[v.String()]++
 	}
+	reasons := make(failures)
 	for _, s := range b.c.shards {
 		p.Disconnects += s.disconnects
 		p.Refused += s.refused
+		reasons.merge(s.failures)
 		for i := range s.proxies {
 			if s.proxies[i].wasConnected {
 				p.Connected++
@@ -90,6 +92,9 @@ func (b *builder) proxies() *Proxies {
 				p.Ready++
 			}
 		}
+	}
+	if len(reasons) > 0 {
+		p.Failures = reasons
 	}
 	return p
 }

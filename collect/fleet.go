@@ -166,10 +166,12 @@ func (c *Collector) proxyLocked(s *shard, e *event.ProxyEvent) []*mutation {
 	case event.Ready:
 		s.readyLocked(px, e)
 	case event.Disconnected:
+		s.failures.add(e.Err)
 		s.disconnects++
 		px.disconnects++
 		return c.leaveLocked(s, e.Proxy, interrupted, e.At)
 	case event.Refused:
+		s.failures.add(e.Err)
 		s.refused++
 		px.refused++
 		if px.connected {

@@ -60,6 +60,8 @@ type Proxies struct {
 	Disconnects int64          `json:"disconnects"`
 	Refused     int64          `json:"refused"`
 	ByVariant   map[string]int `json:"byVariant"`
+	// Failures count disconnects and refusals by what gRPC or the dialler said.
+	Failures map[string]int64 `json:"failures,omitempty"`
 }
 
 // Sync describes the time before the steady phase.

@@ -56,6 +56,7 @@ type shard struct {
 	examples    []UnexplainedState
 	outOfOrder  int64
 	refused     int64
+	failures    failures
 	disconnects int64
 	stampsBad   int64 // stamps missing, or received before the socket read
 }
@@ -109,6 +110,7 @@ func newShard(index, first, end int) *shard {
 		all:     newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		failures:    make(failures),
 		configBytes: hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
 	}
 }

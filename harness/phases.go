@@ -18,6 +18,9 @@ const pollEvery = 20 * time.Millisecond
 // in the counts on both sides.
 const quietTime = time.Second
 
+// settleLimit is how long after the warm-up the wire may take to become quiet.
+const settleLimit = 30 * time.Second
+
 // churnWorkers is how many writes to the API server can be in flight. Writes
 // of one service are serial.
 const churnWorkers = 64
@@ -54,12 +57,18 @@ func (r *run) whyNotReady() string {
 	return ""
 }
 
-// warmUp lets the mesh rest, and takes the control plane's figures at its end.
+// warmUp lets the mesh rest until the wire is quiet, and then takes the control
+// plane's figures.
 func (r *run) warmUp(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Warmup.Duration
 	r.enter(PhaseWarmup, limit, "")
 	err := poll(ctx, limit, func() bool { return false })
 	if err != nil && !errors.Is(err, errLimit) {
+		return err
+	}
+	if err := poll(ctx, settleLimit, r.quiet()); errors.Is(err, errLimit) {
+		r.warn("the control plane had not stopped pushing %s after the warm-up: what it pushed on counts as steady load", settleLimit)
+	} else if err != nil {
 		return err
 	}
 	return r.observeBefore(ctx)
@@ -85,18 +94,23 @@ func (r *run) steady(ctx context.Context) error {
 func (r *run) drain(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Drain.Duration
 	r.enter(PhaseDrain, limit, "")
-	seen, since := -1, time.Now()
-	err := poll(ctx, limit, func() bool {
-		p := r.collector.Progress()
-		if p.Responses != seen {
-			seen, since = p.Responses, time.Now()
-		}
-		return p.Pending == 0 && time.Since(since) >= quietTime
-	})
+	quiet := r.quiet()
+	err := poll(ctx, limit, func() bool { return quiet() && r.collector.Pending() == 0 })
 	if err != nil && !errors.Is(err, errLimit) {
 		return err
 	}
 	return r.observeAfter(ctx)
+}
+
+// quiet returns a test of whether no response has come for quietTime.
+func (r *run) quiet() func() bool {
+	seen, since := -1, time.Now()
+	return func() bool {
+		if n := r.collector.Progress().Responses; n != seen {
+			seen, since = n, time.Now()
+		}
+		return time.Since(since) >= quietTime
+	}
 }
 
 // errLimit says that a phase lasted as long as it may.

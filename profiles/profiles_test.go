@@ -43,7 +43,7 @@ target:
 `), []string{
 		"mesh.services=9", "churn[0].rate=30/m", "churn[1].kind=pod-add", "churn[1].rate=1/s",
 		"phases.steady=3s", "target.env.PILOT_DEBOUNCE_AFTER=10ms", "target.env.GOGC=50",
-		"slo.propagation.all.p99=2s",
+		"slo.propagation.all.p99=2s", "target.clusterName={service}.{namespace}:{port}",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +60,9 @@ target:
 	env := p.Target.Env
 	if env["PILOT_PUSH_THROTTLE"] != "10" || env["PILOT_DEBOUNCE_AFTER"] != "10ms" || env["GOGC"] != "50" {
 		t.Errorf("env: %v", env)
+	}
+	if p.Target.ClusterName != "{service}.{namespace}:{port}" {
+		t.Errorf("cluster name: %s", p.Target.ClusterName)
 	}
 	if p.SLO["propagation.all.p99"] != "2s" {
 		t.Errorf("slo: %v", p.SLO)
@@ -92,7 +95,7 @@ func TestAllProblemsAreReportedAtOnceWithFieldAndValue(t *testing.T) {
 			settings: []string{"phases.steady=20"}, want: []string{"phases.steady", "20s"},
 		},
 		"text for a number": {settings: []string{"mesh.services=many"}, want: []string{"mesh.services", "int"}},
-		"not YAML": {yaml: "a: [", want: []string{"not valid YAML"}},
+		"not YAML":          {yaml: "a: [", want: []string{"not valid YAML"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

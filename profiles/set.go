@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -15,13 +16,15 @@ func set(tree map[string]any, setting string) error {
 	if !ok || field == "" {
 		return fmt.Errorf("--set %q: want field=value, such as mesh.services=500", setting)
 	}
-	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		value = text
-	}
 	steps, err := parsePath(field)
 	if err != nil {
 		return fmt.Errorf("--set %q: %w", setting, err)
+	}
+	var value any = text
+	if !isText(reflect.TypeFor[Profile](), steps) {
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			value = text
+		}
 	}
 	if _, err := assign(tree, steps, value); err != nil {
 		return fmt.Errorf("--set %q: %w", setting, err)
@@ -59,6 +62,36 @@ func parsePath(field string) ([]step, error) {
 		}
 	}
 	return steps, nil
+}
+
+// isText reports whether the field at the end of steps holds text, so that a
+// value such as "{service}" is not taken for YAML.
+func isText(t reflect.Type, steps []step) bool {
+	for _, s := range steps {
+		switch {
+		case t.Kind() == reflect.Slice && s.name == "", t.Kind() == reflect.Map && s.name != "":
+			t = t.Elem()
+		case t.Kind() == reflect.Struct && s.name != "":
+			f, ok := fieldNamed(t, s.name)
+			if !ok {
+				return false
+			}
+			t = f
+		default:
+			return false
+		}
+	}
+	return t.Kind() == reflect.String
+}
+
+// fieldNamed returns the type of the struct's field with this JSON name.
+func fieldNamed(t reflect.Type, name string) (reflect.Type, bool) {
+	for f := range t.Fields() {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+			return f.Type, true
+		}
+	}
+	return nil, false
 }
 
 // assign returns node with the value put at the end of steps.

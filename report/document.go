@@ -81,6 +81,11 @@ func describe(r *collect.Result) (*document, error) {
 			d.notes = append(d.notes, fact{"Bottleneck", reason})
 		}
 	}
+	if r.Proxies != nil {
+		for _, reason := range slices.Sorted(maps.Keys(r.Proxies.Failures)) {
+			d.notes = append(d.notes, fact{"Failure", fmt.Sprintf("%s times: %s", count(r.Proxies.Failures[reason]), reason)})
+		}
+	}
 	for _, w := range r.Warnings {
 		d.notes = append(d.notes, fact{"Warning", w})
 	}
