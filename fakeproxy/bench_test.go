@@ -11,14 +11,13 @@ import (
 	"testing"
 	"time"
 
+	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
-
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
@@ -62,12 +61,12 @@ type pusher struct {
 func newPusher(b *testing.B, first ...[]byte) *pusher {
 	b.Helper()
 	p := &pusher{first: first}
-	lis, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a benchmark's listener
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
 	p.addr = lis.Addr().String()
-	srv := grpc.NewServer(grpc.ForceServerCodecV2(passing{}), grpc.SharedWriteBuffer(true),
+	srv := grpc.NewServer(grpc.ForceServerCodecV2(passing{}),
 		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error { return p.serve(s) }))
 	go func() { _ = srv.Serve(lis) }()
 	b.Cleanup(srv.Stop)
@@ -137,7 +136,7 @@ func bareClients(b *testing.B, addr string, n int, codec encoding.CodecV2, recv 
 	}
 	for range n {
 		cc, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDisableRetry(), grpc.WithSharedWriteBuffer(true), grpc.WithIdleTimeout(0),
+			grpc.WithDisableRetry(), grpc.WithIdleTimeout(0),
 			grpc.WithStaticStreamWindowSize(16<<20), grpc.WithStaticConnWindowSize(24<<20),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec), grpc.MaxCallRecvMsgSize(math.MaxInt)))
 		if err != nil {

@@ -41,9 +41,6 @@ type validator interface {
 
 const hcmURL = typePrefix + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
 
-// unmarshaling leaves unknown fields out: they are of no use here.
-var unmarshaling = proto.UnmarshalOptions{DiscardUnknown: true}
-
 // decode reads an encoded Any, which must hold a resource of type typ.
 func decode(b []byte, typ event.Type, keep bool) *body {
 	d := &body{size: len(b)}
@@ -80,6 +77,8 @@ func (d *body) fill(b []byte, typ event.Type) error {
 }
 
 func unmarshalValid(b []byte, m validator) error {
+	// Unknown fields are of no use here.
+	unmarshaling := proto.UnmarshalOptions{DiscardUnknown: true}
 	if err := unmarshaling.Unmarshal(b, m); err != nil {
 		return fmt.Errorf("does not decode: %w", err)
 	}

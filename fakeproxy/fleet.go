@@ -90,9 +90,7 @@ func (f *Fleet) build(sources []netip.Addr) {
 			l.dialer.source = sources[n/len(f.cfg.Addresses)%len(sources)]
 			f.links = append(f.links, l)
 		}
-		retired, leave := context.WithCancel(context.Background())
 		f.proxies = append(f.proxies, &proxy{
-			retired: retired, leave: leave,
 			fleet: f, index: i, id: f.cfg.Identities[i],
 			dialect: dialectOf(f.cfg.Identities[i].Variant),
 			link:    f.links[len(f.links)-1],

@@ -3,6 +3,7 @@ package fakeproxy_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -133,11 +134,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 // endpoints collects what Fleet.Endpoints yields.
 func endpoints(f *running, proxy int) map[string][]uint64 {
-	all := map[string][]uint64{}
-	for name, hashes := range f.Endpoints(proxy) {
-		all[name] = hashes
-	}
-	return all
+	return maps.Collect(f.Endpoints(proxy))
 }
 
 // typeDump returns the dump of one type of proxy 0.

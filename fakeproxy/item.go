@@ -66,7 +66,7 @@ func (t *table) unwrapResource(b []byte, typ event.Type) *item {
 	var xdsName string
 	hasContent := false
 	err := eachBytes(b, func(num protowire.Number, value []byte) {
-		switch num {
+		switch int32(num) {
 		case wrapVersion:
 			it.version = string(value)
 		case wrapName:

@@ -7,7 +7,7 @@ import (
 )
 
 // key identifies content: a 128-bit hash, or a sum of such hashes. A sum does
-// not depend on order and can be kept up to date by adding and subtracting.
+// not depend on order and tells multisets apart.
 type key struct{ hi, lo uint64 }
 
 func hashBytes(b []byte) key {
@@ -22,8 +22,6 @@ func hashString(s string) key {
 
 // plus adds lane by lane: independent uniform sums, which is all that is needed.
 func (k key) plus(o key) key { return key{k.hi + o.hi, k.lo + o.lo} }
-
-func (k key) minus(o key) key { return key{k.hi - o.hi, k.lo - o.lo} }
 
 // mixed sets equal bytes of different meaning apart: meaning is a small number.
 func (k key) mixed(meaning uint64) key {

@@ -16,7 +16,7 @@ const (
 	connectionWindow = 24 << 20
 
 	// readBuffer is taken from a pool for the time of one read; writeBuffer is
-	// shared by all connections.
+	// shared by all connections, as is grpc-go's default.
 	readBuffer  = 32 << 10
 	writeBuffer = 4 << 10
 )
@@ -77,7 +77,6 @@ func (l *link) options() []grpc.DialOption {
 		grpc.WithIdleTimeout(0),
 		grpc.WithReadBufferSize(readBuffer),
 		grpc.WithWriteBufferSize(writeBuffer),
-		grpc.WithSharedWriteBuffer(true),
 		grpc.WithStaticStreamWindowSize(streamWindow),
 		grpc.WithStaticConnWindowSize(connectionWindow),
 		grpc.WithDefaultCallOptions(

@@ -25,8 +25,6 @@ type proxy struct {
 	id      Identity
 	dialect dialect
 	link    *link
-	retired context.Context // ends when the proxy is to leave
-	leave   context.CancelFunc
 
 	// Used by the proxy's own goroutine only.
 	rng     *rand.Rand
@@ -45,6 +43,28 @@ type proxy struct {
 	heard     event.Time
 	connected bool
 	ready     bool
+	retired   bool               // left for good, or is to
+	stop      context.CancelFunc // ends run; nil before it
+}
+
+// stoppable lets leave end the proxy's context.
+func (p *proxy) stoppable(stop context.CancelFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = stop
+	if p.retired {
+		stop()
+	}
+}
+
+// leave makes the proxy end for good, now or as soon as it begins.
+func (p *proxy) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retired = true
+	if p.stop != nil {
+		p.stop()
+	}
 }
 
 // subscription is the set of names asked for; none for wildcard types.
@@ -76,7 +96,7 @@ func (p *proxy) complete() bool {
 // told it that it holds. Needs mu.
 func (p *proxy) becomeReady(silent bool) bool {
 	answered := p.types[event.CDS].answered && p.types[event.LDS].answered
-	if p.ready || p.out == nil || !p.complete() || !(answered || silent) {
+	if p.ready || p.out == nil || !p.complete() || !answered && !silent {
 		return false
 	}
 	p.ready = true

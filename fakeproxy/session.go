@@ -25,14 +25,14 @@ func adsMethod(v event.Variant) string {
 func (p *proxy) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.retired, cancel)()
+	p.stoppable(cancel)
 	p.began = p.fleet.cfg.Clock.Now()
 	for {
 		connected, err := p.session(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		p.lost(connected, err)
+		p.lost(ctx, connected, err)
 		if !sleep(ctx, p.backoff.next(p.rng)) {
 			break
 		}
@@ -137,7 +137,7 @@ func (p *proxy) detach(out *outbox) (connected bool) {
 }
 
 // lost records that a stream ended, or never came to be, and why.
-func (p *proxy) lost(connected bool, err error) {
+func (p *proxy) lost(ctx context.Context, connected bool, err error) {
 	c := &p.fleet.count
 	e := &event.ProxyEvent{Proxy: p.index, Kind: event.Refused, At: p.fleet.cfg.Clock.Now(), Err: err}
 	if connected {
@@ -149,7 +149,7 @@ func (p *proxy) lost(connected bool, err error) {
 	if status.Code(err) == codes.ResourceExhausted {
 		c.exhausted.Add(1)
 	}
-	p.fleet.cfg.Log.LogAttrs(context.Background(), slog.LevelDebug, "stream ended",
+	p.fleet.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "stream ended",
 		slog.Int("proxy", p.index), slog.Any("error", err))
 	p.emit(e)
 }

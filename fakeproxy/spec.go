@@ -123,16 +123,21 @@ func (s Spec) Validate() error {
 	if s.MaxReceiveBytes < 0 {
 		bad("maxReceiveBytes", s.MaxReceiveBytes, "must be 0 (unlimited) or more")
 	}
-	if s.InitialFetchTimeout.Duration < 0 {
-		bad("initialFetchTimeout", s.InitialFetchTimeout.Duration, "must be 0s (never) or more")
-	}
-	if s.ApplyDelay.Duration < 0 {
-		bad("applyDelay", s.ApplyDelay.Duration, "must be 0s or more")
-	}
 	if s.SotWDuplicates != DuplicatesNack && s.SotWDuplicates != DuplicatesLast {
 		bad("sotwDuplicates", fmt.Sprintf("%q", s.SotWDuplicates), "must be nack or last")
 	}
-	return errors.Join(append(errs, s.Reconnect.problems(), s.Nack.problems())...)
+	return errors.Join(append(errs, s.durations(), s.Reconnect.problems(), s.Nack.problems())...)
+}
+
+func (s Spec) durations() error {
+	var errs []error
+	if d := s.InitialFetchTimeout.Duration; d < 0 {
+		errs = append(errs, fmt.Errorf("proxies.initialFetchTimeout: %v: must be 0s (for ever) or more", d))
+	}
+	if d := s.ApplyDelay.Duration; d < 0 {
+		errs = append(errs, fmt.Errorf("proxies.applyDelay: %v: must be 0s or more", d))
+	}
+	return errors.Join(errs...)
 }
 
 func (r ReconnectSpec) problems() error {

@@ -66,11 +66,7 @@ func branchOf(t event.Type) int {
 	return listenerBranch
 }
 
-// rootOf and childOf return the two types of a branch.
-func rootOf(branch int) event.Type {
-	return [numBranches]event.Type{event.CDS, event.LDS}[branch]
-}
-
+// childOf returns the type of a branch that is named by the other.
 func childOf(branch int) event.Type {
 	return [numBranches]event.Type{event.EDS, event.RDS}[branch]
 }
