@@ -60,6 +60,7 @@ func emptyNamespace(ctx context.Context, client kubernetes.Interface, name strin
 		client.DiscoveryV1().EndpointSlices(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
 		deleteServices(ctx, client, name, list),
 		client.CoreV1().Pods(name).DeleteCollection(ctx, atOnce, list),
+		client.CoreV1().ServiceAccounts(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
 		ignoreNotFound(client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})))
 }
 

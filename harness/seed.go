@@ -26,7 +26,7 @@ const seedWorkers = 16
 func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 	var errs []error
 	for _, r := range []authorizationv1.ResourceAttributes{
-		{Resource: "namespaces"}, {Resource: "nodes"}, {Resource: "services"}, {Resource: "pods"},
+		{Resource: "namespaces"}, {Resource: "nodes"}, {Resource: "services"}, {Resource: "serviceaccounts"}, {Resource: "pods"},
 		{Resource: "endpointslices", Group: "discovery.k8s.io"},
 	} {
 		for _, verb := range []string{"create", "delete"} {
@@ -106,6 +106,8 @@ func create(ctx context.Context, client kubernetes.Interface, object runtime.Obj
 		err = createNode(ctx, client, o)
 	case *corev1.Service:
 		_, err = client.CoreV1().Services(o.Namespace).Create(ctx, o, opts)
+	case *corev1.ServiceAccount:
+		_, err = client.CoreV1().ServiceAccounts(o.Namespace).Create(ctx, o, opts)
 	case *corev1.Pod:
 		err = createPod(ctx, client, o)
 	case *discoveryv1.EndpointSlice:

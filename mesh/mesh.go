@@ -240,15 +240,14 @@ func (m *Mesh) All() iter.Seq[*Service] {
 }
 
 // Objects yields every object in the order in which to create them: namespaces,
-// nodes, services, pods, slices. The status of nodes and pods is filled in, and
-// has to be written by itself on an API server that treats it as a subresource.
-//
-// Pods name a service account each, as many as there are services; the objects
-// are not made here, since control planes do not read them.
+// nodes, services, service accounts, pods, slices. The status of nodes and pods
+// is filled in, and has to be written by itself on an API server that treats it
+// as a subresource.
 func (m *Mesh) Objects() iter.Seq[runtime.Object] {
 	return func(yield func(runtime.Object) bool) {
 		_ = all(yield, m.Namespaces) && all(yield, m.Nodes) &&
 			each(yield, m, func(s *Service) []*corev1.Service { return []*corev1.Service{s.Object()} }) &&
+			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return []*corev1.ServiceAccount{s.Account()} }) &&
 			each(yield, m, (*Service).Pods) &&
 			each(yield, m, (*Service).Slices)
 	}

@@ -70,12 +70,12 @@ func TestObjectsComeInTheOrderOfCreation(t *testing.T) {
 			kinds = append(kinds, kind)
 		}
 	}
-	want := []string{"*v1.Namespace", "*v1.Node", "*v1.Service", "*v1.Pod", "*v1.EndpointSlice"}
+	want := []string{"*v1.Namespace", "*v1.Node", "*v1.Service", "*v1.ServiceAccount", "*v1.Pod", "*v1.EndpointSlice"}
 	if diff := cmp.Diff(want, kinds); diff != "" {
 		t.Errorf("order of kinds (-want +got):\n%s", diff)
 	}
 	wantCounts := map[string]int{
-		"*v1.Namespace": 5, "*v1.Node": 6, "*v1.Service": 105, "*v1.Pod": 512, "*v1.EndpointSlice": 105,
+		"*v1.Namespace": 5, "*v1.Node": 6, "*v1.Service": 105, "*v1.ServiceAccount": 105, "*v1.Pod": 512, "*v1.EndpointSlice": 105,
 	}
 	if diff := cmp.Diff(wantCounts, counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)

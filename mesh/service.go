@@ -169,6 +169,14 @@ func (s *Service) Object() *corev1.Service {
 	return out
 }
 
+// Account returns the service account that the service's pods run as. A real API
+// server refuses pods whose account is missing.
+func (s *Service) Account() *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Name: s.name, Namespace: s.namespace, Labels: maps.Clone(s.shared.labels),
+	}}
+}
+
 // Slices returns the service's EndpointSlices as they should now be.
 func (s *Service) Slices() []*discoveryv1.EndpointSlice {
 	out := make([]*discoveryv1.EndpointSlice, len(s.slices))
