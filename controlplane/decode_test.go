@@ -106,3 +106,12 @@ func equalStrings(t *testing.T, what string, got, want []string) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
+
+func assignmentOf(t *testing.T, wrapped *anypb.Any) *endpoint.ClusterLoadAssignment {
+	t.Helper()
+	a := &endpoint.ClusterLoadAssignment{}
+	if err := wrapped.UnmarshalTo(a); err != nil {
+		t.Error(err)
+	}
+	return a
+}

@@ -81,7 +81,6 @@ func prefixRoute(name, clusterName string) *route.Route {
 		Action: &route.Route_Route{Route: &route.RouteAction{
 			ClusterSpecifier: &route.RouteAction_Cluster{Cluster: clusterName},
 			Timeout:          durationpb.New(0),
-			MaxGrpcTimeout:   durationpb.New(0),
 			RetryPolicy:      retryPolicy(),
 		}},
 	}

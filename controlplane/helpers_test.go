@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,9 +49,7 @@ func startPlane(t *testing.T, env map[string]string, objects ...runtime.Object) 
 	ready := make(chan controlplane.Addresses, 1)
 	failed := make(chan error, 1)
 	merged := map[string]string{"PILOT_DEBOUNCE_AFTER": "20ms"}
-	for name, value := range env {
-		merged[name] = value
-	}
+	maps.Copy(merged, env)
 	go func() {
 		failed <- controlplane.Run(ctx, controlplane.Config{
 			Client:      client,
@@ -90,7 +89,7 @@ func (p *plane) get(t *testing.T, path string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +158,7 @@ type sotwClient struct {
 	stream   discovery.AggregatedDiscoveryService_StreamAggregatedResourcesClient
 	incoming chan *discovery.DiscoveryResponse
 	node     *core.Node
+	stop     context.CancelFunc
 }
 
 // deltaClient is one Delta ADS stream.
@@ -201,11 +201,13 @@ func receive[T any](recv func() (T, error)) chan T {
 
 func (p *plane) sotw(t *testing.T, node *core.Node) *sotwClient {
 	t.Helper()
-	stream, err := dial(t, p.XDS).StreamAggregatedResources(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	stream, err := dial(t, p.XDS).StreamAggregatedResources(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sotwClient{stream: stream, incoming: receive(stream.Recv), node: node}
+	return &sotwClient{stream: stream, incoming: receive(stream.Recv), node: node, stop: cancel}
 }
 
 func (p *plane) delta(t *testing.T, node *core.Node) *deltaClient {

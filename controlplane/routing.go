@@ -73,7 +73,7 @@ func (r *routing) with(changed map[serviceKey]*serviceResources) *routing {
 }
 
 // assemble rebuilds everything that depends on the set of services.
-func (r *routing) assemble(enc *encoder, sendUnhealthy bool) {
+func (r *routing) assemble(enc *encoder) {
 	r.clusters = make(map[string]*encoded)
 	r.listeners = make(map[string]*encoded)
 	r.targets = make(map[string][]routeTarget)

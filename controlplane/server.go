@@ -170,7 +170,6 @@ func newGRPCServer() *grpc.Server {
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.ReadBufferSize(readBufferBytes),
-		grpc.SharedWriteBuffer(true),
 		grpc.WaitForHandlers(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Minute, Timeout: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
@@ -186,8 +185,8 @@ func ignoreClosed(err error) error {
 
 // stopped returns nil if ctx has ended, since then err is only its echo.
 func stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }

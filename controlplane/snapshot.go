@@ -149,7 +149,7 @@ func (r *registry) build(previous *snapshot, u *update, number uint64) (*snapsho
 	}
 	after := before.with(changed)
 	if u.full || previous == nil {
-		after.assemble(enc, r.sendUnhealthy)
+		after.assemble(enc)
 		before.noteGone(after, request.listeners)
 	} else if len(request.endpoints) == 0 {
 		return previous, nil, nil
