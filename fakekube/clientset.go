@@ -1,16 +1,17 @@
 package fakekube
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/testing"
 )
@@ -39,6 +40,10 @@ func (s *Store) Clientset() *fake.Clientset {
 	for _, gv := range s.kinds.groupVersions() {
 		c.set.Resources = append(c.set.Resources, s.kinds.resourceList(gv))
 	}
+	if d, ok := c.set.Discovery().(*fakediscovery.FakeDiscovery); ok {
+		v := serverVersion()
+		d.FakedServerVersion = &v
+	}
 	c.set.PrependReactor("*", "*", c.react)
 	c.set.PrependWatchReactor("*", c.reactWatch)
 	return c.set
@@ -55,6 +60,9 @@ func (c *clientset) unlocked(fn func()) {
 }
 
 func (c *clientset) react(action testing.Action) (handled bool, obj runtime.Object, err error) {
+	if _, ok := action.(testing.ActionImpl); ok {
+		return true, nil, nil // Discovery announces itself so, and then reads Resources.
+	}
 	c.unlocked(func() { obj, err = c.do(action) })
 	if err != nil {
 		return true, nil, err
@@ -118,7 +126,7 @@ func (c *clientset) update(res *resource, a testing.UpdateActionImpl) (runtime.O
 func (c *clientset) patch(res *resource, a testing.PatchActionImpl) (runtime.Object, error) {
 	t := target{res: res, key: key{a.Namespace, a.Name}, subresource: a.Subresource}
 	opts := writeOptions{dryRun: len(a.PatchOptions.DryRun) > 0, manager: a.PatchOptions.FieldManager}
-	p := patchRequest{kind: types.PatchType(a.PatchType), data: a.Patch}
+	p := patchRequest{kind: a.PatchType, data: a.Patch}
 	p.force = a.PatchOptions.Force != nil && *a.PatchOptions.Force
 	rec, _, err := c.store.patch(t, p, opts)
 	return result(res)(rec, err)
@@ -152,7 +160,7 @@ func (c *clientset) list(res *resource, a testing.ListActionImpl) (runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	m.SetResourceVersion(fmt.Sprint(version))
+	m.SetResourceVersion(strconv.FormatUint(version, 10))
 	return list, nil
 }
 
@@ -216,7 +224,7 @@ func (c *clientset) watch(action testing.Action) (watch.Interface, error) {
 
 // failedWatch is a watch that ends with an error event, as over HTTP.
 func failedWatch(err error) *localWatch {
-	w := &localWatch{out: make(chan watch.Event, 1), stop: func() {}}
+	w := &localWatch{out: make(chan watch.Event, 1), stopped: make(chan struct{})}
 	w.out <- watch.Event{Type: watch.Error, Object: statusOf(err)}
 	close(w.out)
 	return w
@@ -225,28 +233,30 @@ func failedWatch(err error) *localWatch {
 // localWatch is a watch within the process. Its goroutine is the store's,
 // which waits for it in Close.
 type localWatch struct {
-	out  chan watch.Event
-	stop context.CancelFunc
-	once sync.Once
+	out     chan watch.Event
+	stopped chan struct{}
+	once    sync.Once
 }
+
+// errStopped says that the watcher has stopped the watch.
+var errStopped = errors.New("the watch was stopped")
 
 var _ watch.Interface = (*localWatch)(nil)
 
 func (s *Store) localWatch(cursor *watcher, res *resource) *localWatch {
-	ctx, cancel := context.WithCancel(s.ctx)
-	w := &localWatch{out: make(chan watch.Event), stop: cancel}
+	w := &localWatch{out: make(chan watch.Event), stopped: make(chan struct{})}
 	s.watches.Go(func() {
 		defer close(w.out)
-		defer cancel()
 		send := func(e watch.Event) error {
 			select {
 			case w.out <- e:
 				return nil
-			case <-ctx.Done():
-				return ctx.Err()
+			case <-w.stopped:
+			case <-s.closed:
 			}
+			return errStopped
 		}
-		err := cursor.run(ctx, func(batch []delivery) error {
+		err := cursor.run(w.stopped, func(batch []delivery) error {
 			for _, d := range batch {
 				obj, err := s.localObject(d, res)
 				if err != nil {
@@ -258,7 +268,7 @@ func (s *Store) localWatch(cursor *watcher, res *resource) *localWatch {
 			}
 			return nil
 		})
-		if err != nil && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, errStopped) {
 			_ = send(watch.Event{Type: watch.Error, Object: statusOf(err)}) // Fails only when stopped.
 		}
 	})
@@ -277,7 +287,7 @@ func (s *Store) localObject(d delivery, res *resource) (runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.SetResourceVersion(fmt.Sprint(d.version))
+	m.SetResourceVersion(strconv.FormatUint(d.version, 10))
 	if d.initial {
 		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}
@@ -285,7 +295,7 @@ func (s *Store) localObject(d delivery, res *resource) (runtime.Object, error) {
 }
 
 // Stop ends the watch; the channel closes soon after.
-func (w *localWatch) Stop() { w.once.Do(w.stop) }
+func (w *localWatch) Stop() { w.once.Do(func() { close(w.stopped) }) }
 
 // ResultChan gives the events.
 func (w *localWatch) ResultChan() <-chan watch.Event { return w.out }

@@ -111,11 +111,12 @@ func podCells(p *corev1.Pod) []any {
 
 func serviceCells(s *corev1.Service) []any {
 	external := none
-	if len(s.Spec.ExternalIPs) > 0 {
+	switch {
+	case len(s.Spec.ExternalIPs) > 0:
 		external = strings.Join(s.Spec.ExternalIPs, ",")
-	} else if s.Spec.Type == corev1.ServiceTypeExternalName {
+	case s.Spec.Type == corev1.ServiceTypeExternalName:
 		external = s.Spec.ExternalName
-	} else if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+	case s.Spec.Type == corev1.ServiceTypeLoadBalancer:
 		external = "<pending>"
 	}
 	var ports, selector []string

@@ -12,16 +12,16 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start serves a store for the length of a test.
-func start(t testing.TB, opts fakekube.Options) (*fakekube.Store, *fakekube.Server) {
-	t.Helper()
+func start(tb testing.TB, opts fakekube.Options) (*fakekube.Store, *fakekube.Server) {
+	tb.Helper()
 	store := fakekube.NewStore(opts)
 	server := fakekube.NewServer(store, fakekube.ServerOptions{})
-	if err := server.Start(t.Context(), "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
+	if err := server.Start(tb.Context(), "127.0.0.1:0"); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := server.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 		store.Close()
 	})

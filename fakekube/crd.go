@@ -13,12 +13,14 @@ import (
 
 // crdResource names the resource of custom resource definitions, which are
 // served as untyped JSON: their Go types are not part of client-go.
-var crdResource = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+func crdResource() schema.GroupResource {
+	return schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+}
 
 func crdKind() *resource {
 	r := &resource{
-		gvk:        schema.GroupVersionKind{Group: crdResource.Group, Version: "v1", Kind: "CustomResourceDefinition"},
-		gvr:        schema.GroupVersionResource{Group: crdResource.Group, Version: "v1", Resource: crdResource.Resource},
+		gvk:        schema.GroupVersionKind{Group: crdResource().Group, Version: "v1", Kind: "CustomResourceDefinition"},
+		gvr:        schema.GroupVersionResource{Group: crdResource().Group, Version: "v1", Resource: crdResource().Resource},
 		singular:   "customresourcedefinition",
 		listKind:   "CustomResourceDefinitionList",
 		shortNames: []string{"crd", "crds"},

@@ -83,7 +83,7 @@ func (s *Store) createNamed(res *resource, obj runtime.Object, m metav1.Object, 
 	if err := validateCreate(res, obj, m); err != nil {
 		return nil, err
 	}
-	if u, ok := obj.(*unstructured.Unstructured); ok && res.groupResource() == crdResource {
+	if u, ok := obj.(*unstructured.Unstructured); ok && res.groupResource() == crdResource() {
 		if err := establish(u); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
@@ -185,11 +185,11 @@ func (s *Store) list(res *resource, sel selection) (records []*record, version u
 	return records, version
 }
 
-// preconditions of a write.
+// checkUID refuses a write that is meant for another object of the same name.
 func checkUID(res *resource, name string, given, have types.UID) error {
 	if given == "" || given == have {
 		return nil
 	}
 	return apierrors.NewConflict(res.groupResource(), name, fmt.Errorf(
-		"Precondition failed: UID in precondition: %v, UID in object meta: %v", given, have)) //nolint:staticcheck // Kubernetes' words.
+		"precondition failed: UID in precondition: %v, UID in object meta: %v", given, have))
 }

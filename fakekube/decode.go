@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,8 +23,7 @@ const maxBody = 3 << 20
 // readBody reads a request's body.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
 	}
 	if err != nil {
@@ -49,22 +49,16 @@ func mediaOf(header string) string {
 // warnings are for the answer.
 func (s *Store) decodeObject(gvk schema.GroupVersionKind, typed bool, contentType, validation string, data []byte) (obj runtime.Object, warnings []string, err error) {
 	media := mediaOf(contentType)
-	if media != mediaJSON && media != mediaYAML && (media != mediaProto || !typed) {
-		return nil, nil, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
-			Message: "the body of the request was in an unknown format - accepted media types include: " + acceptedBodies(typed),
-		}}
+	if !slices.Contains(acceptedBodies(typed), media) {
+		return nil, nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+			"the body of the request was in an unknown format - accepted media types include: "+
+				strings.Join(acceptedBodies(typed), ", "))
 	}
 	if !typed {
 		obj, err := decodeUntyped(gvk, media, data)
 		return obj, nil, err
 	}
-	info, _ := runtime.SerializerInfoForMediaType(s.codecs.SupportedMediaTypes(), media)
-	decoder := info.Serializer
-	if info.StrictSerializer != nil && (validation == metav1.FieldValidationStrict || validation == metav1.FieldValidationWarn) {
-		decoder = info.StrictSerializer
-	}
-	obj, got, err := decoder.Decode(data, &gvk, nil)
+	obj, got, err := s.decoder(media, validation).Decode(data, &gvk, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && validation == metav1.FieldValidationWarn && obj != nil {
 		for _, e := range strict.Errors() {
 			warnings = append(warnings, e.Error())
@@ -83,11 +77,21 @@ func (s *Store) decodeObject(gvk schema.GroupVersionKind, typed bool, contentTyp
 	return obj, warnings, nil
 }
 
-func acceptedBodies(typed bool) string {
-	if typed {
-		return strings.Join([]string{mediaJSON, mediaYAML, mediaProto}, ", ")
+// decoder is the decoder of a media type; it minds unknown and repeated fields
+// if the request wants to know of them.
+func (s *Store) decoder(media, validation string) runtime.Decoder {
+	info, _ := runtime.SerializerInfoForMediaType(s.codecs.SupportedMediaTypes(), media)
+	if info.StrictSerializer != nil && (validation == metav1.FieldValidationStrict || validation == metav1.FieldValidationWarn) {
+		return info.StrictSerializer
 	}
-	return mediaJSON + ", " + mediaYAML
+	return info.Serializer
+}
+
+func acceptedBodies(typed bool) []string {
+	if typed {
+		return []string{mediaJSON, mediaYAML, mediaProto}
+	}
+	return []string{mediaJSON, mediaYAML}
 }
 
 func decodeUntyped(gvk schema.GroupVersionKind, media string, data []byte) (runtime.Object, error) {

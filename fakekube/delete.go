@@ -82,7 +82,7 @@ func (s *Store) finish(res *resource, cur *record) (*record, error) {
 	switch res.groupResource() {
 	case corev1.Resource("namespaces"):
 		return s.finishNamespace(res, cur)
-	case crdResource:
+	case crdResource():
 		if err := s.dropCustom(cur); err != nil {
 			return nil, err
 		}

@@ -14,11 +14,10 @@ import (
 
 // call is one request for objects.
 type call struct {
-	server *Server
-	store  *Store
-	w      http.ResponseWriter
-	r      *http.Request
-	query  url.Values
+	store *Store
+	w     http.ResponseWriter
+	r     *http.Request
+	query url.Values
 
 	res       *resource
 	namespace string
@@ -60,24 +59,16 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 
 // serve finds what the path is about: [namespaces/NS/]RESOURCE[/NAME[/SUB]].
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, gv schema.GroupVersion, parts []string) error {
-	c := &call{server: s, store: s.store, w: w, r: r, query: r.URL.Query()}
-	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-		c.namespace, parts = parts[1], parts[2:]
-	}
-	if len(parts) > 3 {
+	c := &call{store: s.store, w: w, r: r, query: r.URL.Query()}
+	plural, ok := c.locate(parts)
+	if !ok {
 		return errUnknownPath()
 	}
-	if len(parts) > 1 {
-		c.name = parts[1]
-	}
-	if len(parts) > 2 {
-		c.sub = parts[2]
-	}
-	if kind, ok := reviewKind(gv, parts[0]); ok && c.name == "" {
+	if kind, ok := reviewKind(gv, plural); ok && c.name == "" {
 		return c.review(kind)
 	}
 	var err error
-	if c.res, err = s.store.kinds.lookup(gv.WithResource(parts[0])); err != nil {
+	if c.res, err = s.store.kinds.lookup(gv.WithResource(plural)); err != nil {
 		return err
 	}
 	if c.namespace != "" && !c.res.namespaced || c.sub != "" && (c.sub != "status" || !c.res.status) {
@@ -93,6 +84,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, gv schema.GroupVe
 		return errUnknownPath()
 	}
 	return c.object()
+}
+
+// locate reads the path's parts after the version, and returns the resource's.
+func (c *call) locate(parts []string) (plural string, ok bool) {
+	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+		c.namespace, parts = parts[1], parts[2:]
+	}
+	if len(parts) > 1 {
+		c.name = parts[1]
+	}
+	if len(parts) > 2 {
+		c.sub = parts[2]
+	}
+	return parts[0], len(parts) <= 3
 }
 
 // collection serves the verbs of a resource.

@@ -89,22 +89,19 @@ func negotiate(header string, res *resource) (accepted, error) {
 }
 
 func (a accepted) supported(res *resource, params map[string]string) bool {
+	of := params["g"] + "/" + params["v"]
+	if res == nil {
+		return a.media == mediaJSON && (a.as == "" || a.as == asGroups && of == "apidiscovery.k8s.io/v2")
+	}
 	switch a.as {
 	case "":
-		return a.media == mediaJSON || a.media == mediaYAML && res != nil ||
-			a.media == mediaProto && res != nil && res.typed
+		return slices.Contains(acceptedBodies(res.typed), a.media)
 	case asTable:
-		return res != nil && a.media == mediaJSON && ofMeta(params)
+		return a.media == mediaJSON && of == metav1.SchemeGroupVersion.String()
 	case asPartial:
-		return res != nil && (a.media == mediaJSON || a.media == mediaProto) && ofMeta(params)
-	case asGroups:
-		return res == nil && a.media == mediaJSON && params["g"] == "apidiscovery.k8s.io" && params["v"] == "v2"
+		return (a.media == mediaJSON || a.media == mediaProto) && of == metav1.SchemeGroupVersion.String()
 	}
 	return false
-}
-
-func ofMeta(params map[string]string) bool {
-	return params["g"] == metav1.GroupName && params["v"] == "v1"
 }
 
 func representations(res *resource) []string {

@@ -21,7 +21,7 @@ func shallowCopy(obj runtime.Object) runtime.Object {
 	}
 	v := reflect.New(reflect.TypeOf(obj).Elem())
 	v.Elem().Set(reflect.ValueOf(obj).Elem())
-	out, ok := v.Interface().(runtime.Object)
+	out, ok := reflect.TypeAssert[runtime.Object](v)
 	if !ok {
 		return obj.DeepCopyObject()
 	}
@@ -59,16 +59,9 @@ func dropStatus(obj runtime.Object) {
 // status subresource may change.
 func keepAllButStatus(obj, old runtime.Object) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		if o, ok := old.(*unstructured.Unstructured); ok {
-			status, has := u.Object["status"]
-			u.Object = maps.Clone(o.Object)
-			if m, ok := u.Object["metadata"].(map[string]any); ok {
-				u.Object["metadata"] = maps.Clone(m)
-			}
-			delete(u.Object, "status")
-			if has {
-				u.Object["status"] = status
-			}
+		if kept, ok := shallowCopy(old).(*unstructured.Unstructured); ok {
+			setOrDelete(kept.Object, u.Object, "status")
+			u.Object = kept.Object
 		}
 		return
 	}

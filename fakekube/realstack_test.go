@@ -8,12 +8,17 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 
 	"github.com/xdsbench/xdsbench/fakekube"
 	"github.com/xdsbench/xdsbench/fakekube/kubecontract"
@@ -220,10 +225,60 @@ func fetch(t *testing.T, url string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	var b strings.Builder
 	if _, err := io.Copy(&b, resp.Body); err != nil {
 		return "", false
 	}
 	return b.String(), resp.StatusCode == http.StatusOK
+}
+
+// What is served must be what kube-apiserver serves, but for kinds left out.
+func TestRealDiscoveryHasWhatFakekubeServes(t *testing.T) {
+	_, server := start(t, fakekube.Options{})
+	have, real := servedResources(t, server.RESTConfig()), servedResources(t, realstack.Start(t).Config)
+	for name, r := range have {
+		other, ok := real[name]
+		if !ok {
+			t.Errorf("kube-apiserver does not serve %s", name)
+			continue
+		}
+		for _, x := range []*metav1.APIResource{&r, &other} {
+			x.StorageVersionHash, x.Group, x.Version = "", "", ""
+			slices.Sort(x.Verbs)
+			slices.Sort(x.Categories)
+		}
+		if !reflect.DeepEqual(r, other) {
+			t.Errorf("%s: fakekube %+v, kube-apiserver %+v", name, r, other)
+		}
+	}
+	for name := range real {
+		if _, ok := have[name]; !ok {
+			t.Logf("not served: %s", name)
+		}
+	}
+}
+
+func servedResources(t *testing.T, cfg *rest.Config) map[string]metav1.APIResource {
+	t.Helper()
+	disco, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if rt, err := rest.TransportFor(cfg); err == nil {
+			utilnet.CloseIdleConnectionsFor(rt)
+		}
+	})
+	_, lists, err := disco.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]metav1.APIResource{}
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			out[list.GroupVersion+"/"+r.Name] = r
+		}
+	}
+	return out
 }

@@ -3,11 +3,11 @@ package fakekube
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -152,10 +152,7 @@ func newRecord(k key, obj runtime.Object, m metav1.Object, raw []byte, rv uint64
 
 // withTypeMeta sets an untyped object's version, sharing everything else.
 func withTypeMeta(u *unstructured.Unstructured, apiVersion string) *unstructured.Unstructured {
-	content := make(map[string]any, len(u.Object))
-	for k, v := range u.Object {
-		content[k] = v
-	}
+	content := maps.Clone(u.Object)
 	content["apiVersion"] = apiVersion
 	return &unstructured.Unstructured{Object: content}
 }

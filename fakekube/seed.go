@@ -54,7 +54,7 @@ func (s *Store) seed() {
 	}
 	for line := range strings.Lines(istioKinds) {
 		if f := strings.Fields(line); len(f) > 0 {
-			s.mustCreate(crdResource.WithVersion("v1"), istioDefinition(f))
+			s.mustCreate(crdResource().WithVersion("v1"), istioDefinition(f))
 		}
 	}
 }
@@ -112,7 +112,7 @@ func istioDefinition(f []string) *unstructured.Unstructured {
 
 // afterWrite does what follows from a stored object: a definition is served.
 func (s *Store) afterWrite(res *resource, rec *record) error {
-	if res.groupResource() != crdResource {
+	if res.groupResource() != crdResource() {
 		return nil
 	}
 	return s.serveCustom(rec)

@@ -1,7 +1,6 @@
 package fakekube
 
 import (
-	"context"
 	"errors"
 	"strconv"
 	"sync"
@@ -49,9 +48,10 @@ type Store struct {
 	tables    map[schema.GroupResource]*table
 	addresses addressPool
 
-	// ctx ends with Close, and every watch with it; watches counts them.
-	ctx     context.Context
-	stop    context.CancelFunc
+	// closed is closed by Close, and every watch ends with it; watches counts
+	// those in process.
+	closed  chan struct{}
+	closing sync.Once
 	watches sync.WaitGroup
 }
 
@@ -78,10 +78,9 @@ func NewStore(opts Options) *Store {
 	}
 	s := &Store{
 		opts: opts, scheme: scheme.Scheme, codecs: scheme.Codecs, kinds: newRegistry(),
-		tables: map[schema.GroupResource]*table{},
+		tables: map[schema.GroupResource]*table{}, closed: make(chan struct{}),
 	}
 	s.version.Store(1)
-	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.merger = newMerger(s.scheme)
 	s.seed()
 	return s
@@ -89,7 +88,7 @@ func NewStore(opts Options) *Store {
 
 // Close ends every watch, in-process ones too, and waits for them.
 func (s *Store) Close() {
-	s.stop()
+	s.closing.Do(func() { close(s.closed) })
 	s.watches.Wait()
 }
 

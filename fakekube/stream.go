@@ -49,7 +49,7 @@ func (c *call) watch() error {
 		w.close()
 		return ignoreGone(err)
 	}
-	if err := w.run(c.r.Context(), s.send); err != nil {
+	if err := w.run(c.r.Context().Done(), s.send); err != nil {
 		return s.fail(err)
 	}
 	return nil

@@ -3,10 +3,10 @@ package fakekube
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,16 +22,27 @@ func nameRule(res *resource) validation.ValidateNameFunc {
 		return validation.NameIsDNSLabel
 	}
 	if res.gvk.Group == "rbac.authorization.k8s.io" {
-		return path.ValidatePathSegmentName
+		return pathSegmentName
 	}
 	return validation.NameIsDNSSubdomain
+}
+
+// pathSegmentName is the rule for names that only have to fit in a URL.
+func pathSegmentName(name string, prefix bool) []string {
+	if !prefix && (name == "." || name == "..") {
+		return []string{"may not be '.' or '..'"}
+	}
+	if strings.ContainsAny(name, "/%") {
+		return []string{"may not contain '/' or '%'"}
+	}
+	return nil
 }
 
 // validateCreate checks the metadata, which is all that is checked of most
 // kinds.
 func validateCreate(res *resource, obj runtime.Object, m metav1.Object) error {
 	errs := validation.ValidateObjectMetaAccessor(m, res.namespaced, nameRule(res), field.NewPath("metadata"))
-	if u, ok := obj.(*unstructured.Unstructured); ok && res.groupResource() == crdResource {
+	if u, ok := obj.(*unstructured.Unstructured); ok && res.groupResource() == crdResource() {
 		errs = append(errs, validateCustomDefinition(u)...)
 	}
 	return invalid(res, m.GetName(), errs)

@@ -1,7 +1,6 @@
 package fakekube
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
@@ -67,9 +66,9 @@ func (s *Store) watch(res *resource, sel selection, opts watchOptions) (*watcher
 // close takes the watcher off the history. Run does it, too.
 func (w *watcher) close() { w.res.table.history.leave(w) }
 
-// run sends deliveries in batches until ctx or the store ends, the timeout is
-// over (all nil), the cursor is overtaken (a 410), or send fails.
-func (w *watcher) run(ctx context.Context, send func([]delivery) error) error {
+// run sends deliveries in batches until stop or the store is closed, the
+// timeout is over (all nil), the cursor is overtaken (a 410), or send fails.
+func (w *watcher) run(stop <-chan struct{}, send func([]delivery) error) error {
 	defer w.close()
 	if err := w.sendInitial(send); err != nil {
 		return err
@@ -84,14 +83,14 @@ func (w *watcher) run(ctx context.Context, send func([]delivery) error) error {
 	}
 	buf := make([]*change, batchSize)
 	for {
-		current, err := w.drain(ctx, buf, send)
+		current, err := w.drain(stop, buf, send)
 		if err != nil {
 			return err
 		}
 		select {
-		case <-ctx.Done():
+		case <-stop:
 			return nil
-		case <-w.store.ctx.Done():
+		case <-w.store.closed:
 			return nil
 		case <-end:
 			return nil
@@ -121,7 +120,7 @@ func (w *watcher) sendInitial(send func([]delivery) error) error {
 }
 
 // drain sends what the history has, and returns the version seen so far.
-func (w *watcher) drain(ctx context.Context, buf []*change, send func([]delivery) error) (uint64, error) {
+func (w *watcher) drain(stop <-chan struct{}, buf []*change, send func([]delivery) error) (uint64, error) {
 	for {
 		n, current, err := w.res.table.history.read(w.next, buf, &w.store.version)
 		if err != nil {
@@ -137,8 +136,12 @@ func (w *watcher) drain(ctx context.Context, buf []*change, send func([]delivery
 		if current != 0 {
 			return current, nil
 		}
-		if ctx.Err() != nil || w.store.ctx.Err() != nil {
+		select {
+		case <-stop:
 			return 0, nil
+		case <-w.store.closed:
+			return 0, nil
+		default:
 		}
 	}
 }

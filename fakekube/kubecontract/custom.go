@@ -52,21 +52,21 @@ func definition() *unstructured.Unstructured {
 }
 
 // customResource makes a fresh kind and waits until it is served.
-func (s *suite) customResource(t *testing.T) schema.GroupVersionResource {
-	t.Helper()
-	crd := must(s.dynamic.Resource(crds()).Create(t.Context(), definition(), metav1.CreateOptions{}))(t)
+func (s *suite) customResource(tb testing.TB) schema.GroupVersionResource {
+	tb.Helper()
+	crd := must(s.dynamic.Resource(crds()).Create(tb.Context(), definition(), metav1.CreateOptions{}))(tb)
 	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
 	gvr := schema.GroupVersionResource{Group: "contract.test", Version: "v1", Resource: plural}
-	eventually(t, "established", func() bool {
-		_, err := s.dynamic.Resource(gvr).List(t.Context(), metav1.ListOptions{})
+	eventually(tb, "established", func() bool {
+		_, err := s.dynamic.Resource(gvr).List(tb.Context(), metav1.ListOptions{})
 		return err == nil
 	})
 	return gvr
 }
 
-func (s *suite) kindOf(t *testing.T, gvr schema.GroupVersionResource) string {
-	t.Helper()
-	crd := must(s.dynamic.Resource(crds()).Get(t.Context(), gvr.Resource+".contract.test", metav1.GetOptions{}))(t)
+func (s *suite) kindOf(tb testing.TB, gvr schema.GroupVersionResource) string {
+	tb.Helper()
+	crd := must(s.dynamic.Resource(crds()).Get(tb.Context(), gvr.Resource+".contract.test", metav1.GetOptions{}))(tb)
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 	return kind
 }
@@ -79,7 +79,8 @@ func thing(gvr schema.GroupVersionResource, kind, name string) *unstructured.Uns
 	}}
 }
 
-func testCustom(t *testing.T, s *suite) {
+func testCustom(t *subject) {
+	s := t.suite
 	gvr := s.customResource(t)
 	kind := s.kindOf(t, gvr)
 	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
@@ -122,7 +123,8 @@ func testCustom(t *testing.T, s *suite) {
 	})
 }
 
-func testCustomStatus(t *testing.T, s *suite) {
+func testCustomStatus(t *subject) {
+	s := t.suite
 	gvr := s.customResource(t)
 	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
 	made := must(things.Create(t.Context(), thing(gvr, s.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)
@@ -144,7 +146,8 @@ func testCustomStatus(t *testing.T, s *suite) {
 	want(t, "status after an update", phase(kept), "set")
 }
 
-func testCustomVersions(t *testing.T, s *suite) {
+func testCustomVersions(t *subject) {
+	s := t.suite
 	gvr := s.customResource(t)
 	kind, ns := s.kindOf(t, gvr), s.namespace(t)
 	beta := gvr.GroupResource().WithVersion("v1beta1")
@@ -155,7 +158,8 @@ func testCustomVersions(t *testing.T, s *suite) {
 	want(t, "uid", stable.GetUID(), made.GetUID())
 }
 
-func testCustomApply(t *testing.T, s *suite) {
+func testCustomApply(t *subject) {
+	s := t.suite
 	gvr := s.customResource(t)
 	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
 	config := thing(gvr, s.kindOf(t, gvr), "a")
@@ -172,14 +176,16 @@ func testCustomApply(t *testing.T, s *suite) {
 	want(t, "status", fmt.Sprint(got.Object["status"], got.Object["spec"]), "map[phase:applied] map[hosts:[c]]")
 }
 
-func testCustomInvalid(t *testing.T, s *suite) {
+func testCustomInvalid(t *subject) {
+	s := t.suite
 	crd := definition()
 	crd.SetName("other.contract.test")
 	_, err := s.dynamic.Resource(crds()).Create(t.Context(), crd, metav1.CreateOptions{})
 	wantError(t, "a definition with the wrong name", err, apierrors.IsInvalid)
 }
 
-func testCustomGone(t *testing.T, s *suite) {
+func testCustomGone(t *subject) {
+	s := t.suite
 	gvr := s.customResource(t)
 	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
 	must(things.Create(t.Context(), thing(gvr, s.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)

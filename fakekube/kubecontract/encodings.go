@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -31,7 +30,8 @@ func encodingTests() []test {
 	}
 }
 
-func testEncodings(t *testing.T, s *suite) {
+func testEncodings(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	must(s.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
 	must(s.proto.CoreV1().Pods(ns).Create(t.Context(), pod("b", "node-1"), metav1.CreateOptions{}))(t)
@@ -50,7 +50,8 @@ func testEncodings(t *testing.T, s *suite) {
 	}
 }
 
-func testProtoWrites(t *testing.T, s *suite) {
+func testProtoWrites(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	maps := s.proto.CoreV1().ConfigMaps(ns)
 	a := must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))(t)
@@ -64,7 +65,8 @@ func testProtoWrites(t *testing.T, s *suite) {
 	}
 }
 
-func testPartial(t *testing.T, s *suite) {
+func testPartial(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", map[string]string{"x": "y"})
 	maps := s.metadata.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(ns)
@@ -95,26 +97,30 @@ func testPartial(t *testing.T, s *suite) {
 }
 
 // raw asks for a path and returns the answer's code and body.
-func (s *suite) raw(t *testing.T, method, path, accept, contentType, body string) (int, []byte) {
-	t.Helper()
-	client := must(rest.HTTPClientFor(s.config))(t)
+func (s *suite) raw(tb testing.TB, method, path, accept, contentType, body string) (int, []byte) {
+	tb.Helper()
+	client := must(rest.HTTPClientFor(s.config))(tb)
 	defer client.CloseIdleConnections()
 	base, _, err := rest.DefaultServerUrlFor(s.config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
-	req := must(http.NewRequestWithContext(ctx, method, base.String()+path, strings.NewReader(body)))(t)
+	req := must(http.NewRequestWithContext(ctx, method, base.String()+path, strings.NewReader(body)))(tb)
 	req.Header.Set("Accept", accept)
 	req.Header.Set("Content-Type", contentType)
-	resp := must(client.Do(req))(t)
-	defer resp.Body.Close()
-	data := must(io.ReadAll(resp.Body))(t)
+	resp, err := client.Do(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data := must(io.ReadAll(resp.Body))(tb)
 	return resp.StatusCode, data
 }
 
-func testTable(t *testing.T, s *suite) {
+func testTable(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	must(s.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
 	code, data := s.raw(t, http.MethodGet, "/api/v1/namespaces/"+ns+"/pods", "application/json;as=Table;v=v1;g=meta.k8s.io", "", "")
@@ -131,7 +137,8 @@ func testTable(t *testing.T, s *suite) {
 	want(t, "ready", table.Rows[0].Cells[1], any("0/1"))
 }
 
-func testDiscovery(t *testing.T, s *suite) {
+func testDiscovery(t *subject) {
+	s := t.suite
 	disco := must(discovery.NewDiscoveryClientForConfig(s.config))(t)
 	for _, legacy := range []bool{false, true} {
 		disco.UseLegacyDiscovery = legacy
@@ -160,7 +167,8 @@ func testDiscovery(t *testing.T, s *suite) {
 	want(t, "major version", version.Major, "1")
 }
 
-func testEvents(t *testing.T, s *suite) {
+func testEvents(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	must(s.client.CoreV1().Events(ns).Create(t.Context(), &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: "a"},
@@ -168,8 +176,7 @@ func testEvents(t *testing.T, s *suite) {
 		Reason:         "Testing", Message: "text", Type: corev1.EventTypeNormal,
 	}, metav1.CreateOptions{}))(t)
 	for _, client := range []*suite{s, {client: s.proto}} {
-		var e *eventsv1.Event
-		e = must(client.client.EventsV1().Events(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
+		e := must(client.client.EventsV1().Events(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
 		want(t, "note", e.Note, "text")
 		want(t, "regarding", e.Regarding.Name, "p")
 	}
@@ -179,7 +186,8 @@ func testEvents(t *testing.T, s *suite) {
 	want(t, "selected", len(list.Items), 0)
 }
 
-func testHTTPErrors(t *testing.T, s *suite) {
+func testHTTPErrors(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	maps := "/api/v1/namespaces/" + ns + "/configmaps"
@@ -218,7 +226,8 @@ func testHTTPErrors(t *testing.T, s *suite) {
 	}
 }
 
-func testReview(t *testing.T, s *suite) {
+func testReview(t *subject) {
+	s := t.suite
 	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
 	code, data := s.raw(t, http.MethodPost, "/apis/"+gvr.Group+"/v1/"+gvr.Resource, "application/json", "application/json",
 		`{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`)

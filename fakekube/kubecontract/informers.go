@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,10 +19,10 @@ import (
 
 func informerTests() []test {
 	return []test{
-		{"InformerWithWatchList", func(t *testing.T, s *suite) { testInformer(t, s, true, "application/json") }},
-		{"InformerWithList", func(t *testing.T, s *suite) { testInformer(t, s, false, "application/json") }},
-		{"ProtobufInformerWithWatchList", func(t *testing.T, s *suite) { testInformer(t, s, true, "application/vnd.kubernetes.protobuf") }},
-		{"ProtobufInformerWithList", func(t *testing.T, s *suite) { testInformer(t, s, false, "application/vnd.kubernetes.protobuf") }},
+		{"InformerWithWatchList", func(t *subject) { testInformer(t, true, "application/json") }},
+		{"InformerWithList", func(t *subject) { testInformer(t, false, "application/json") }},
+		{"ProtobufInformerWithWatchList", func(t *subject) { testInformer(t, true, "application/vnd.kubernetes.protobuf") }},
+		{"ProtobufInformerWithList", func(t *subject) { testInformer(t, false, "application/vnd.kubernetes.protobuf") }},
 	}
 }
 
@@ -47,7 +46,8 @@ func (c countWatchList) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // testInformer follows a namespace with an informer while it changes.
-func testInformer(t *testing.T, s *suite, watchList bool, contentType string) {
+func testInformer(t *subject, watchList bool, contentType string) {
+	s := t.suite
 	var asked atomic.Int64
 	cfg := rest.CopyConfig(s.config)
 	cfg.ContentType = contentType

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -34,7 +33,8 @@ func objectTests() []test {
 	}
 }
 
-func testCRUD(t *testing.T, s *suite) {
+func testCRUD(t *subject) {
+	s := t.suite
 	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
 	made := must(maps.Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"},
@@ -65,7 +65,8 @@ func testCRUD(t *testing.T, s *suite) {
 	wantError(t, "update after delete", err, apierrors.IsNotFound)
 }
 
-func testConflict(t *testing.T, s *suite) {
+func testConflict(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	first := s.configMap(t, ns, "a", nil)
 	second := first.DeepCopy()
@@ -85,14 +86,16 @@ func testConflict(t *testing.T, s *suite) {
 	wantError(t, "update of another uid", err, apierrors.IsConflict)
 }
 
-func testNoop(t *testing.T, s *suite) {
+func testNoop(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", nil)
 	again := must(s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), a, metav1.UpdateOptions{}))(t)
 	want(t, "version after an update that changes nothing", again.ResourceVersion, a.ResourceVersion)
 }
 
-func testGenerateName(t *testing.T, s *suite) {
+func testGenerateName(t *subject) {
+	s := t.suite
 	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
 	seen := map[string]bool{}
 	for range 3 {
@@ -106,7 +109,8 @@ func testGenerateName(t *testing.T, s *suite) {
 	}
 }
 
-func testMissingNamespace(t *testing.T, s *suite) {
+func testMissingNamespace(t *subject) {
+	s := t.suite
 	maps := s.client.CoreV1().ConfigMaps("contract-missing")
 	_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 	wantError(t, "create", err, apierrors.IsNotFound)
@@ -117,7 +121,8 @@ func testMissingNamespace(t *testing.T, s *suite) {
 	want(t, "items", len(list.Items), 0)
 }
 
-func testInvalid(t *testing.T, s *suite) {
+func testInvalid(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	maps := s.client.CoreV1().ConfigMaps(ns)
 	for _, meta := range []metav1.ObjectMeta{
@@ -137,7 +142,8 @@ func testInvalid(t *testing.T, s *suite) {
 	wantError(t, "create a service named a.b", err, apierrors.IsInvalid)
 }
 
-func testSelectors(t *testing.T, s *suite) {
+func testSelectors(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	for _, p := range []*corev1.Pod{pod("a", ""), pod("b", "node-b"), pod("c", "")} {
 		must(s.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{}))(t)
@@ -176,7 +182,8 @@ func testSelectors(t *testing.T, s *suite) {
 	want(t, "secrets by type", len(secrets.Items), 1)
 }
 
-func testDeleteCollection(t *testing.T, s *suite) {
+func testDeleteCollection(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	for _, name := range []string{"a", "b", "c"} {
 		s.configMap(t, ns, name, map[string]string{"name": name})
@@ -191,7 +198,8 @@ func testDeleteCollection(t *testing.T, s *suite) {
 	}
 }
 
-func testPreconditions(t *testing.T, s *suite) {
+func testPreconditions(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", nil)
 	maps := s.client.CoreV1().ConfigMaps(ns)
@@ -206,7 +214,8 @@ func testPreconditions(t *testing.T, s *suite) {
 	}
 }
 
-func testFinalizers(t *testing.T, s *suite) {
+func testFinalizers(t *subject) {
+	s := t.suite
 	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
 	must(maps.Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{"contract.test/hold"}},
@@ -228,7 +237,8 @@ func testFinalizers(t *testing.T, s *suite) {
 	wantError(t, "get after the finalizer went", err, apierrors.IsNotFound)
 }
 
-func testGracefulPod(t *testing.T, s *suite) {
+func testGracefulPod(t *subject) {
+	s := t.suite
 	pods := s.client.CoreV1().Pods(s.namespace(t))
 	for _, p := range []*corev1.Pod{pod("free", ""), pod("bound", "node-1")} {
 		must(pods.Create(t.Context(), p, metav1.CreateOptions{}))(t)
@@ -250,7 +260,8 @@ func testGracefulPod(t *testing.T, s *suite) {
 	wantError(t, "get after delete with grace 0", err, apierrors.IsNotFound)
 }
 
-func testDryRun(t *testing.T, s *suite) {
+func testDryRun(t *subject) {
+	s := t.suite
 	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
 	made := must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))(t)
@@ -261,7 +272,8 @@ func testDryRun(t *testing.T, s *suite) {
 	wantError(t, "get after a dry run", err, apierrors.IsNotFound)
 }
 
-func testService(t *testing.T, s *suite) {
+func testService(t *subject) {
+	s := t.suite
 	services := s.client.CoreV1().Services(s.namespace(t))
 	svc := must(services.Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "plain"},
@@ -296,7 +308,8 @@ func testService(t *testing.T, s *suite) {
 	want(t, "headless families", len(headless.Spec.IPFamilies), 1)
 }
 
-func testSlice(t *testing.T, s *suite) {
+func testSlice(t *subject) {
+	s := t.suite
 	slices := s.client.DiscoveryV1().EndpointSlices(s.namespace(t))
 	port, ready := int32(80), true
 	es := must(slices.Create(t.Context(), &discoveryv1.EndpointSlice{
@@ -322,7 +335,8 @@ func testSlice(t *testing.T, s *suite) {
 	want(t, "generation after a label", es.Generation, 3)
 }
 
-func testSecret(t *testing.T, s *suite) {
+func testSecret(t *subject) {
+	s := t.suite
 	secret := must(s.client.CoreV1().Secrets(s.namespace(t)).Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"}, StringData: map[string]string{"k": "v"},
 	}, metav1.CreateOptions{}))(t)
@@ -331,7 +345,8 @@ func testSecret(t *testing.T, s *suite) {
 	want(t, "type", secret.Type, corev1.SecretTypeOpaque)
 }
 
-func testListVersions(t *testing.T, s *suite) {
+func testListVersions(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	maps := s.client.CoreV1().ConfigMaps(ns)
 	a := s.configMap(t, ns, "a", nil)

@@ -2,7 +2,6 @@ package kubecontract
 
 import (
 	"strings"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +21,8 @@ func patchTests() []test {
 	}
 }
 
-func testMergePatch(t *testing.T, s *suite) {
+func testMergePatch(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", map[string]string{"old": "x"})
 	maps := s.client.CoreV1().ConfigMaps(ns)
@@ -41,7 +41,8 @@ func testMergePatch(t *testing.T, s *suite) {
 	wantError(t, "patch of a stale version", err, apierrors.IsConflict)
 }
 
-func testJSONPatch(t *testing.T, s *suite) {
+func testJSONPatch(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	maps := s.client.CoreV1().ConfigMaps(ns)
@@ -53,7 +54,8 @@ func testJSONPatch(t *testing.T, s *suite) {
 	wantError(t, "a failing test", err, apierrors.IsInvalid)
 }
 
-func testStrategicPatch(t *testing.T, s *suite) {
+func testStrategicPatch(t *subject) {
+	s := t.suite
 	services := s.client.CoreV1().Services(s.namespace(t))
 	must(services.Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
@@ -69,7 +71,8 @@ func testStrategicPatch(t *testing.T, s *suite) {
 	want(t, "defaulted protocol", got.Spec.Ports[1].Protocol, corev1.ProtocolTCP)
 }
 
-func testBadPatches(t *testing.T, s *suite) {
+func testBadPatches(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	maps := s.client.CoreV1().ConfigMaps(ns)
@@ -85,7 +88,8 @@ func testBadPatches(t *testing.T, s *suite) {
 	wantError(t, "apply without manager", patch("a", types.ApplyYAMLPatchType, `{}`), apierrors.IsInvalid)
 }
 
-func testApply(t *testing.T, s *suite) {
+func testApply(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	maps := s.client.CoreV1().ConfigMaps(ns)
 	config := applycorev1.ConfigMap("a", ns).WithData(map[string]string{"one": "1", "two": "2"})
@@ -103,7 +107,8 @@ func testApply(t *testing.T, s *suite) {
 	want(t, "data of both managers", len(got.Data), 3)
 }
 
-func testApplyConflict(t *testing.T, s *suite) {
+func testApplyConflict(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	maps := s.client.CoreV1().ConfigMaps(ns)
 	config := func(value string) *applycorev1.ConfigMapApplyConfiguration {

@@ -53,7 +53,7 @@ func Run(t *testing.T, cfg *rest.Config) {
 		for _, tt := range group() {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
-				tt.run(t, s)
+				tt.run(&subject{T: t, suite: s})
 			})
 		}
 	}
@@ -62,51 +62,57 @@ func Run(t *testing.T, cfg *rest.Config) {
 // test is one behaviour.
 type test struct {
 	name string
-	run  func(t *testing.T, s *suite)
+	run  func(*subject)
+}
+
+// subject is one test at work on the server.
+type subject struct {
+	*testing.T
+	suite *suite
 }
 
 // must returns a value or ends the test.
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		return v
 	}
 }
 
 // wantError checks an error's kind.
-func wantError(t *testing.T, what string, err error, is func(error) bool) {
-	t.Helper()
+func wantError(tb testing.TB, what string, err error, is func(error) bool) {
+	tb.Helper()
 	if !is(err) {
-		t.Errorf("%s: unexpected error %v", what, err)
+		tb.Errorf("%s: unexpected error %v", what, err)
 	}
 }
 
 // want compares.
-func want[T comparable](t *testing.T, what string, got, expected T) {
-	t.Helper()
+func want[T comparable](tb testing.TB, what string, got, expected T) {
+	tb.Helper()
 	if got != expected {
-		t.Errorf("%s: got %v, want %v", what, got, expected)
+		tb.Errorf("%s: got %v, want %v", what, got, expected)
 	}
 }
 
 // namespace makes a fresh namespace.
-func (s *suite) namespace(t *testing.T) string {
-	t.Helper()
-	ns := must(s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+func (s *suite) namespace(tb testing.TB) string {
+	tb.Helper()
+	ns := must(s.client.CoreV1().Namespaces().Create(tb.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "contract-"},
-	}, metav1.CreateOptions{}))(t)
+	}, metav1.CreateOptions{}))(tb)
 	return ns.Name
 }
 
 // configMap makes a ConfigMap.
-func (s *suite) configMap(t *testing.T, ns, name string, labels map[string]string) *corev1.ConfigMap {
-	t.Helper()
-	return must(s.client.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{
+func (s *suite) configMap(tb testing.TB, ns, name string, labels map[string]string) *corev1.ConfigMap {
+	tb.Helper()
+	return must(s.client.CoreV1().ConfigMaps(ns).Create(tb.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Data: map[string]string{"key": "value"},
-	}, metav1.CreateOptions{}))(t)
+	}, metav1.CreateOptions{}))(tb)
 }
 
 // pod is a Pod to create.
@@ -118,31 +124,31 @@ func pod(name, node string) *corev1.Pod {
 }
 
 // next waits for the next event of a watch.
-func next(t *testing.T, w watch.Interface) watch.Event {
-	t.Helper()
+func next(tb testing.TB, w watch.Interface) watch.Event {
+	tb.Helper()
 	select {
 	case e, ok := <-w.ResultChan():
 		if !ok {
-			t.Fatal("the watch ended")
+			tb.Fatal("the watch ended")
 		}
 		return e
 	case <-time.After(patience):
-		t.Fatal("no event came")
+		tb.Fatal("no event came")
 	}
 	return watch.Event{}
 }
 
 // eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s: still not so after %v", what, patience)
+			tb.Fatalf("%s: still not so after %v", what, patience)
 		case <-tick.C:
 		}
 	}

@@ -1,8 +1,6 @@
 package kubecontract
 
 import (
-	"testing"
-
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +16,8 @@ func statusTests() []test {
 	}
 }
 
-func testStatus(t *testing.T, s *suite) {
+func testStatus(t *subject) {
+	s := t.suite
 	pods := s.client.CoreV1().Pods(s.namespace(t))
 	p := pod("a", "node-1")
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.1.2.3"}
@@ -48,7 +47,8 @@ func testStatus(t *testing.T, s *suite) {
 	wantError(t, "stale status update", err, apierrors.IsConflict)
 }
 
-func testStatusPatch(t *testing.T, s *suite) {
+func testStatusPatch(t *subject) {
+	s := t.suite
 	pods := s.client.CoreV1().Pods(s.namespace(t))
 	must(pods.Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
 	patch := []byte(`{"status":{"phase":"Running","podIP":"10.1.2.3","podIPs":[{"ip":"10.1.2.3"}]},"spec":{"nodeName":"other"}}`)
@@ -59,7 +59,8 @@ func testStatusPatch(t *testing.T, s *suite) {
 	wantError(t, "status of a kind without", err, apierrors.IsNotFound)
 }
 
-func testNodeStatus(t *testing.T, s *suite) {
+func testNodeStatus(t *subject) {
+	s := t.suite
 	n := must(s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "contract-"},
 		Status:     corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1"}},
@@ -70,7 +71,8 @@ func testNodeStatus(t *testing.T, s *suite) {
 	}
 }
 
-func testNamespaceObject(t *testing.T, s *suite) {
+func testNamespaceObject(t *subject) {
+	s := t.suite
 	ns := must(s.client.CoreV1().Namespaces().Get(t.Context(), s.namespace(t), metav1.GetOptions{}))(t)
 	want(t, "name label", ns.Labels[corev1.LabelMetadataName], ns.Name)
 	want(t, "phase", ns.Status.Phase, corev1.NamespaceActive)

@@ -25,20 +25,21 @@ func watchTests() []test {
 }
 
 // expect checks the next event's type and object.
-func expect(t *testing.T, w watch.Interface, kind watch.EventType, name string) metav1.Object {
-	t.Helper()
-	e := next(t, w)
+func expect(tb testing.TB, w watch.Interface, kind watch.EventType, name string) metav1.Object {
+	tb.Helper()
+	e := next(tb, w)
 	m, err := meta.Accessor(e.Object)
 	if err != nil {
-		t.Fatalf("%s: %v: %+v", e.Type, err, e.Object)
+		tb.Fatalf("%s: %v: %+v", e.Type, err, e.Object)
 	}
 	if e.Type != kind || m.GetName() != name {
-		t.Fatalf("got %s %q, want %s %q", e.Type, m.GetName(), kind, name)
+		tb.Fatalf("got %s %q, want %s %q", e.Type, m.GetName(), kind, name)
 	}
 	return m
 }
 
-func testWatchFrom(t *testing.T, s *suite) {
+func testWatchFrom(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	for _, client := range []*suite{s, {client: s.proto}} {
 		maps := client.client.CoreV1().ConfigMaps(ns)
@@ -69,7 +70,8 @@ func testWatchFrom(t *testing.T, s *suite) {
 	}
 }
 
-func testWatchZero(t *testing.T, s *suite) {
+func testWatchZero(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	for _, version := range []string{"", "0"} {
@@ -83,7 +85,8 @@ func testWatchZero(t *testing.T, s *suite) {
 	}
 }
 
-func testWatchSelectors(t *testing.T, s *suite) {
+func testWatchSelectors(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", map[string]string{"in": "no"})
 	maps := s.client.CoreV1().ConfigMaps(ns)
@@ -108,7 +111,8 @@ func testWatchSelectors(t *testing.T, s *suite) {
 	expect(t, byName, watch.Added, "b")
 }
 
-func testWatchList(t *testing.T, s *suite) {
+func testWatchList(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	b := s.configMap(t, ns, "b", nil)
@@ -137,7 +141,8 @@ func testWatchList(t *testing.T, s *suite) {
 	}
 }
 
-func testBookmarks(t *testing.T, s *suite) {
+func testBookmarks(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", nil)
 	last := must(s.client.CoreV1().Namespaces().Get(t.Context(), s.namespace(t), metav1.GetOptions{}))(t)
@@ -155,7 +160,8 @@ func testBookmarks(t *testing.T, s *suite) {
 	}
 }
 
-func testExpired(t *testing.T, s *suite) {
+func testExpired(t *subject) {
+	s := t.suite
 	// A resource whose history begins now has none of an old version.
 	gvr := s.customResource(t)
 	objects := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
@@ -167,12 +173,13 @@ func testExpired(t *testing.T, s *suite) {
 	if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
 		t.Errorf("unexpected error %v", err)
 	}
-	if status, ok := err.(apierrors.APIStatus); !ok || status.Status().Code != 410 { //nolint:errorlint // FromObject does not wrap.
+	if status, ok := err.(apierrors.APIStatus); !ok || status.Status().Code != 410 {
 		t.Errorf("unexpected status of %v", err)
 	}
 }
 
-func testWatchTimeout(t *testing.T, s *suite) {
+func testWatchTimeout(t *subject) {
+	s := t.suite
 	ns := s.namespace(t)
 	a := s.configMap(t, ns, "a", nil)
 	timeout := int64(1)
@@ -184,7 +191,8 @@ func testWatchTimeout(t *testing.T, s *suite) {
 	}
 }
 
-func testBadWatches(t *testing.T, s *suite) {
+func testBadWatches(t *subject) {
+	s := t.suite
 	yes := true
 	maps := s.client.CoreV1().ConfigMaps("default")
 	_, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
