@@ -13,17 +13,36 @@ func TableSize(f *Fleet) int {
 	return t.bodies.size() + t.items.size() + t.views.size() + t.names.size() + t.nodes.size()
 }
 
-// Feed hands frames to the first proxy of a fleet as if they had been received
-// on a stream, and drops its requests. It stops at the first error.
+// Feeder hands frames to one proxy as if they had been received on a stream,
+// and drops its requests.
+type Feeder struct {
+	p   *proxy
+	out *outbox
+}
+
+// NewFeeder opens a stream of a proxy.
+func NewFeeder(f *Fleet, proxy int) (*Feeder, error) {
+	d := &Feeder{p: f.proxies[proxy], out: &outbox{stream: dropping{}}}
+	return d, d.p.open(d.out)
+}
+
+// Feed hands over a frame.
+func (d *Feeder) Feed(b []byte) error {
+	return d.p.handle(context.Background(), &frame{buf: mem.SliceBuffer(b), received: d.p.fleet.cfg.Clock.Now()})
+}
+
+// Close waits for the sending to end.
+func (d *Feeder) Close() { d.out.wait() }
+
+// Feed hands frames to the first proxy of a fleet. It stops at the first error.
 func Feed(f *Fleet, frames ...[]byte) error {
-	p := f.proxies[0]
-	out := &outbox{stream: dropping{}}
-	defer out.wait()
-	if err := p.open(out); err != nil {
+	d, err := NewFeeder(f, 0)
+	if err != nil {
 		return err
 	}
+	defer d.Close()
 	for _, b := range frames {
-		if err := p.handle(context.Background(), &frame{buf: mem.SliceBuffer(b), received: f.cfg.Clock.Now()}); err != nil {
+		if err := d.Feed(b); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,12 @@ type incoming struct {
 	lastWins bool
 }
 
+// heartbeats reports whether a response does nothing but refresh TTLs. Such a
+// one is no update, not even in SotW: what it does not name stays.
+func (in *incoming) heartbeats() bool {
+	return len(in.items) > 0 && !slices.ContainsFunc(in.items, func(it *item) bool { return !it.heartbeat() })
+}
+
 // rejection says why a response must be rejected as a whole, as Envoy does
 // when a resource does not decode or breaks its own validation rules.
 func (in *incoming) rejection() string {
@@ -88,7 +94,7 @@ func (t *table) applyParents(s *step, n *node, in *incoming) *node {
 // type is the whole state: what it lacks is removed.
 func (s *step) merge(held []*item, in *incoming) (merged, changed []*item) {
 	merged = make([]*item, 0, max(len(held), len(in.items)))
-	whole := in.variant == event.SotW
+	whole := in.variant == event.SotW && !in.heartbeats()
 	i := 0
 	keepUntil := func(name string, last bool) {
 		for ; i < len(held) && (last || held[i].name < name); i++ {
