@@ -1,6 +1,7 @@
 package fakeproxy_test
 
 import (
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -65,6 +66,24 @@ func TestFleetWithSharedConnectionsClosesThem(t *testing.T) {
 	}
 	f.stop()
 	srv.Stop()
+}
+
+func TestProxiesConnectFromTheSourceAddressesInTurn(t *testing.T) {
+	srv := adstest.Start(t)
+	start(t, config(srv.Addr, event.Delta, 6, func(c *fakeproxy.Config) {
+		c.Spec.SourceAddresses = []string{"127.0.0.2", "127.0.0.3"}
+	}))
+	from := map[string]int{}
+	for range 6 {
+		host, _, err := net.SplitHostPort(srv.Accept(t).Client())
+		if err != nil {
+			t.Fatal(err)
+		}
+		from[host]++
+	}
+	if from["127.0.0.2"] != 3 || from["127.0.0.3"] != 3 {
+		t.Errorf("connections by source: %v", from)
+	}
 }
 
 func TestRefusedAndDisconnectedAreToldApart(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 )
 
 // Request is a request of either variant. Names are resource_names in SotW and
@@ -113,6 +114,14 @@ func (s *Stream) Send(m any) {
 	if err := s.grpc.SendMsg(m); err != nil {
 		s.tb.Fatalf("sending: %v", err)
 	}
+}
+
+// Client is the address that the client connects from, HOST:PORT.
+func (s *Stream) Client() string {
+	if p, ok := peer.FromContext(s.grpc.Context()); ok {
+		return p.Addr.String()
+	}
+	return ""
 }
 
 // End ends the stream with a status error, or well with nil.
