@@ -23,6 +23,12 @@
 //
 // An endpoint needs no Pod object. A service label or annotation changes
 // nothing. Headless services have no listener per endpoint, so their pods push
-// nothing. On a Delta reconnect, resources of the versions that the client
-// reports are not sent again, where istiod sends all of them.
+// nothing. Delta resources carry versions, and on a reconnect those that the
+// client reports are not sent again, where istiod sends all of them. New
+// streams are not limited unless PILOT_MAX_REQUESTS_PER_SECOND says so.
+//
+// As in istiod, requests for clusters and listeners mean all of them whatever
+// names they give, endpoints and routes have no wildcard, a full push sends
+// all listeners and subscribed routes in Delta too, and pushes do not wait for
+// the acknowledgement of the ones before.
 package controlplane

@@ -138,7 +138,7 @@ func TestServiceUpdateThatOvertakesEndpointsRemovesOldClusters(t *testing.T) {
 	// Endpoints are pushed at once and definitions after a while, so that the
 	// former are built while the latter are still on their way.
 	p := startPlane(t, map[string]string{
-		"PILOT_DEBOUNCE_AFTER": "100ms", "PILOT_ENABLE_EDS_DEBOUNCE": "false",
+		"PILOT_DEBOUNCE_AFTER": "1s", "PILOT_ENABLE_EDS_DEBOUNCE": "false",
 	}, small()...)
 	c := subscribeDelta(t, p)
 	web := makeService("shop", "web", "10.96.0.1", httpPort())
