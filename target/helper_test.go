@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -26,15 +27,15 @@ import (
 const modeVariable = "TARGET_TEST_MODE"
 
 func TestMain(m *testing.M) {
-	if mode := os.Getenv(modeVariable); mode != "" {
-		os.Exit(controlPlane(mode, os.Args[1:]))
+	if mode := os.Getenv(modeVariable); mode != "" { //nolint:forbidigo // so the target tells its helper process
+		os.Exit(controlPlane(mode, os.Args[1:], os.Stdout)) //nolint:forbidigo // the main of that process
 	}
 	goleak.VerifyTestMain(m)
 }
 
 // controlPlane is a process that looks like a control plane from outside. It
 // ends by itself after a minute, whatever becomes of the test.
-func controlPlane(mode string, args []string) int {
+func controlPlane(mode string, args []string, out io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if strings.HasPrefix(mode, "deaf") {
@@ -45,16 +46,19 @@ func controlPlane(mode string, args []string) int {
 		defer stop()
 	}
 	if mode == "harness" {
-		return harness(ctx, args[0], args[1])
+		return harness(ctx, args[0], args[1], out)
 	}
-	xds, base := listenFlags(args)
-	fmt.Println("mode", mode, "args", args)
+	xds, base, err := listenFlags(args)
+	if err != nil {
+		return 2
+	}
+	fmt.Fprintln(out, "mode", mode, "args", args)
 	switch mode {
 	case "crash":
 		for i := range 40 {
-			fmt.Println("line", i)
+			fmt.Fprintln(out, "line", i)
 		}
-		fmt.Println("fatal: no such file: mesh.yaml")
+		fmt.Fprintln(out, "fatal: no such file: mesh.yaml")
 		return 3
 	case "never-ready":
 		<-ctx.Done()
@@ -62,18 +66,18 @@ func controlPlane(mode string, args []string) int {
 	case "parent", "deaf-parent":
 		child := exec.Command("sleep", "60") // in our process group
 		if err := child.Start(); err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(out, err)
 			return 1
 		}
-		fmt.Println("child", child.Process.Pid)
+		fmt.Fprintln(out, "child", child.Process.Pid)
 	}
 	if err := serve(xds, base); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(out, err)
 		return 1
 	}
 	if mode == "dies" {
 		time.Sleep(200 * time.Millisecond)
-		fmt.Println("panic: out of luck")
+		fmt.Fprintln(out, "panic: out of luck")
 		return 4
 	}
 	<-ctx.Done()
@@ -81,22 +85,27 @@ func controlPlane(mode string, args []string) int {
 }
 
 // harness is a process that runs a target, and never stops it.
-func harness(ctx context.Context, kubeconfig, dir string) int {
-	spec := target.DefaultSpec()
-	spec.Env = map[string]string{modeVariable: "deaf"}
-	tg, err := target.Start(ctx, target.Config{Spec: spec, Kubeconfig: kubeconfig, Dir: dir, Self: os.Args[0]})
+func harness(ctx context.Context, kubeconfig, dir string, out io.Writer) int {
+	self, err := os.Executable()
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(out, err)
 		return 1
 	}
-	fmt.Println("target", tg.Info().PID)
+	spec := target.DefaultSpec()
+	spec.Env = map[string]string{modeVariable: "deaf"}
+	tg, err := target.Start(ctx, target.Config{Spec: spec, Kubeconfig: kubeconfig, Dir: dir, Self: self})
+	if err != nil {
+		fmt.Fprintln(out, err)
+		return 1
+	}
+	fmt.Fprintln(out, "target", tg.Info().PID)
 	<-ctx.Done()
 	return 0
 }
 
 // listenFlags reads the flags of xdsbench's own control plane, of istiod, and of
 // the exec commands of these tests.
-func listenFlags(args []string) (xds, base string) {
+func listenFlags(args []string) (xds, base string, err error) {
 	if len(args) > 0 && (args[0] == "controlplane" || args[0] == "discovery") {
 		args = args[1:]
 	}
@@ -108,10 +117,7 @@ func listenFlags(args []string) (xds, base string) {
 	for _, ignored := range []string{"kubeconfig", "monitoringAddr", "secureGRPCAddr", "httpsAddr", "ctrlz_port"} {
 		set.String(ignored, "", "")
 	}
-	if err := set.Parse(args); err != nil {
-		os.Exit(2)
-	}
-	return xds, base
+	return xds, base, set.Parse(args)
 }
 
 func serve(xds, base string) error {

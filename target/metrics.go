@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,12 +91,11 @@ func (t *Target) findVersion(ctx context.Context) string {
 		return "" // not a Go program
 	}
 	version := info.Path + " " + info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += " " + s.Value
-		}
+	i := slices.IndexFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "vcs.revision" })
+	if i < 0 {
+		return version
 	}
-	return version
+	return version + " " + info.Settings[i].Value
 }
 
 // families parses metrics in the Prometheus text format.

@@ -74,89 +74,102 @@ func slice(service string, addresses ...string) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// eachWay runs the test against both caches, in both variants.
-func eachWay(t *testing.T, test func(t *testing.T, cache string, open func(*testing.T, string) adsClient)) {
-	t.Helper()
-	for _, cache := range []string{"linear", "snapshot"} {
-		t.Run(cache+" sotw", func(t *testing.T) { test(t, cache, openSotW) })
-		t.Run(cache+" delta", func(t *testing.T) { test(t, cache, openDelta) })
+// way is a cache and a variant to test it in.
+type way struct {
+	cache string
+	open  func(t *testing.T, address string) adsClient
+}
+
+// ways returns both caches in both variants, by name.
+func ways() map[string]way {
+	return map[string]way{
+		"linear sotw":    {"linear", openSotW},
+		"linear delta":   {"linear", openDelta},
+		"snapshot sotw":  {"snapshot", openSotW},
+		"snapshot delta": {"snapshot", openDelta},
 	}
 }
 
 func TestProxyGetsAllFourTypesOfAnEmptyMesh(t *testing.T) {
-	eachWay(t, func(t *testing.T, cache string, open func(*testing.T, string) adsClient) {
-		_, cfg := startServer(t, cache)
-		proxy := open(t, cfg.XDS.Addr().String())
-		for typeURL, names := range map[string][]string{
-			resource.ClusterType: nil, resource.ListenerType: nil, resource.RouteType: {outbound},
-		} {
-			proxy.subscribe(t, typeURL, names...)
-			got := proxy.receive(t)
-			if got.typeURL != typeURL || (typeURL == resource.ClusterType) != (len(got.resources) == 0) {
-				t.Errorf("asked for %s, got %+v", typeURL, got)
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			_, cfg := startServer(t, way.cache)
+			proxy := way.open(t, cfg.XDS.Addr().String())
+			for typeURL, names := range map[string][]string{
+				resource.ClusterType: nil, resource.ListenerType: nil, resource.RouteType: {outbound},
+			} {
+				proxy.subscribe(t, typeURL, names...)
+				got := proxy.receive(t)
+				if got.typeURL != typeURL || (typeURL == resource.ClusterType) != (len(got.resources) == 0) {
+					t.Errorf("asked for %s, got %+v", typeURL, got)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestProxyGetsUsableEndpointsAndTheirChanges(t *testing.T) {
-	eachWay(t, func(t *testing.T, cache string, open func(*testing.T, string) adsClient) {
-		client, cfg := startServer(t, cache, service("cart"), slice("cart"))
-		proxy := open(t, cfg.XDS.Addr().String())
-		proxy.subscribe(t, resource.ClusterType)
-		if got := proxy.receive(t).names(); !slices.Equal(got, []string{"shop/cart/80"}) {
-			t.Fatalf("clusters %q", got)
-		}
-		proxy.subscribe(t, resource.EndpointType, "shop/cart/80")
-		if got := proxy.receive(t).addresses(t); !slices.Equal(got, []string{"10.0.0.1:8080", "10.0.0.2:8080"}) {
-			t.Fatalf("endpoints %q", got)
-		}
-
-		// client-go's fake loses what happens before its watches stand: the
-		// change is repeated until it is seen.
-		change := slice("cart", "10.0.0.5")
-		change.Endpoints[0].Conditions = discoveryv1.EndpointConditions{
-			Ready: new(false), Serving: new(true), Terminating: new(true),
-		}
-		got := proxy.receiveWhile(t, func() {
-			_, err := client.DiscoveryV1().EndpointSlices("shop").Update(t.Context(), change, metav1.UpdateOptions{})
-			if err != nil {
-				t.Error(err)
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			client, cfg := startServer(t, way.cache, service("cart"), slice("cart"))
+			proxy := way.open(t, cfg.XDS.Addr().String())
+			proxy.subscribe(t, resource.ClusterType)
+			if got := proxy.receive(t).names(); !slices.Equal(got, []string{"shop/cart/80"}) {
+				t.Fatalf("clusters %q", got)
 			}
-		}).addresses(t)
-		if !slices.Equal(got, []string{"10.0.0.2:8080", "10.0.0.5:8080"}) {
-			t.Errorf("endpoints after the change %q", got)
-		}
-	})
+			proxy.subscribe(t, resource.EndpointType, "shop/cart/80")
+			if got := proxy.receive(t).addresses(t); !slices.Equal(got, []string{"10.0.0.1:8080", "10.0.0.2:8080"}) {
+				t.Fatalf("endpoints %q", got)
+			}
+
+			// client-go's fake loses what happens before its watches stand: the
+			// change is repeated until it is seen.
+			change := slice("cart", "10.0.0.5")
+			change.Endpoints[0].Conditions = discoveryv1.EndpointConditions{
+				Ready: new(false), Serving: new(true), Terminating: new(true),
+			}
+			got := proxy.receiveWhile(t, func() {
+				_, err := client.DiscoveryV1().EndpointSlices("shop").Update(t.Context(), change, metav1.UpdateOptions{})
+				if err != nil {
+					t.Error(err)
+				}
+			}).addresses(t)
+			if !slices.Equal(got, []string{"10.0.0.2:8080", "10.0.0.5:8080"}) {
+				t.Errorf("endpoints after the change %q", got)
+			}
+		})
+	}
 }
 
 func TestProxyIsToldOfServicesThatComeAndGo(t *testing.T) {
-	eachWay(t, func(t *testing.T, cache string, open func(*testing.T, string) adsClient) {
-		client, cfg := startServer(t, cache, service("cart"), slice("cart"))
-		proxy := open(t, cfg.XDS.Addr().String())
-		proxy.subscribe(t, resource.ClusterType)
-		proxy.receive(t)
-		services := client.CoreV1().Services("shop")
-		first := true
-		got := proxy.receiveWhile(t, func() {
-			if !first {
-				_ = services.Delete(t.Context(), "wallet", metav1.DeleteOptions{})
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			client, cfg := startServer(t, way.cache, service("cart"), slice("cart"))
+			proxy := way.open(t, cfg.XDS.Addr().String())
+			proxy.subscribe(t, resource.ClusterType)
+			proxy.receive(t)
+			services := client.CoreV1().Services("shop")
+			first := true
+			got := proxy.receiveWhile(t, func() {
+				if !first {
+					_ = services.Delete(t.Context(), "wallet", metav1.DeleteOptions{})
+				}
+				first = false
+				if _, err := services.Create(t.Context(), service("wallet"), metav1.CreateOptions{}); err != nil {
+					t.Error(err)
+				}
+			})
+			if !slices.Contains(got.names(), "shop/wallet/80") {
+				t.Fatalf("clusters after an addition: %+v", got)
 			}
-			first = false
-			if _, err := services.Create(t.Context(), service("wallet"), metav1.CreateOptions{}); err != nil {
-				t.Error(err)
+			if err := services.Delete(t.Context(), "cart", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			for slices.Contains(proxy.known(resource.ClusterType), "shop/cart/80") {
+				proxy.receive(t)
 			}
 		})
-		if !slices.Contains(got.names(), "shop/wallet/80") {
-			t.Fatalf("clusters after an addition: %+v", got)
-		}
-		if err := services.Delete(t.Context(), "cart", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for slices.Contains(proxy.known(resource.ClusterType), "shop/cart/80") {
-			proxy.receive(t)
-		}
-	})
+	}
 }
 
 func TestHeadlessServicesHaveNoClusters(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 
 // Build builds the command with the given import path, and returns the path of
 // the executable, which lasts as long as the test.
-func Build(t testing.TB, importPath string) string {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), path.Base(importPath))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, importPath)
+func Build(tb testing.TB, importPath string) string {
+	tb.Helper()
+	out := filepath.Join(tb.TempDir(), path.Base(importPath))
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-o", out, importPath)
 	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, text)
+		tb.Fatalf("%s: %v\n%s", cmd, err, text)
 	}
 	return out
 }

@@ -17,20 +17,20 @@ import (
 
 // applyCRDs creates Istio's custom resource definitions, and waits until the API
 // server serves them all.
-func (s *Stack) applyCRDs(t testing.TB) {
-	t.Helper()
+func (s *Stack) applyCRDs(tb testing.TB) {
+	tb.Helper()
 	client, err := dynamic.NewForConfig(s.Config)
-	check(t, err)
+	check(tb, err)
 	crds := client.Resource(schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
 	})
 	names := []string{}
-	for _, crd := range readObjects(t, Binary(t, "istio-crds.yaml")) {
-		_, err := crds.Create(t.Context(), crd, metav1.CreateOptions{})
-		check(t, err)
+	for _, crd := range readObjects(tb, Binary(tb, "istio-crds.yaml")) {
+		_, err := crds.Create(tb.Context(), crd, metav1.CreateOptions{})
+		check(tb, err)
 		names = append(names, crd.GetName())
 	}
-	await(t, "Istio's CRDs", s.apiserver, func(ctx context.Context) error {
+	await(tb, "Istio's CRDs", s.apiserver, func(ctx context.Context) error {
 		for len(names) > 0 {
 			crd, err := crds.Get(ctx, names[0], metav1.GetOptions{})
 			if err != nil {
@@ -46,10 +46,10 @@ func (s *Stack) applyCRDs(t testing.TB) {
 }
 
 // readObjects reads a file of YAML documents, empty ones left out.
-func readObjects(t testing.TB, path string) []*unstructured.Unstructured {
-	t.Helper()
+func readObjects(tb testing.TB, path string) []*unstructured.Unstructured {
+	tb.Helper()
 	f, err := os.Open(path)
-	check(t, err)
+	check(tb, err)
 	defer func() { _ = f.Close() }()
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(f, 4096)
@@ -59,7 +59,7 @@ func readObjects(t testing.TB, path string) []*unstructured.Unstructured {
 		if errors.Is(err, io.EOF) {
 			return objects
 		}
-		check(t, err)
+		check(tb, err)
 		if len(object.Object) > 0 {
 			objects = append(objects, object)
 		}

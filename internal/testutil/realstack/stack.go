@@ -50,35 +50,34 @@ type Stack struct {
 
 // Binary returns the path of one of the real binaries, such as
 // "pilot-discovery", and fails the test if it is not there.
-func Binary(t testing.TB, name string) string {
-	t.Helper()
+func Binary(tb testing.TB, name string) string {
+	tb.Helper()
 	dir := os.Getenv(binVariable) //nolint:forbidigo // a test's input has no other way in
 	if dir == "" {
-		t.Fatalf("%s is not set: run `make real-bin` and set it to the absolute path of bin/real", binVariable)
+		tb.Fatalf("%s is not set: run `make real-bin` and set it to the absolute path of bin/real", binVariable)
 	}
 	path := filepath.Join(dir, name)
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s=%s has no %s (%v): run `make real-bin`", binVariable, dir, name, err)
+		tb.Fatalf("%s=%s has no %s (%v): run `make real-bin`", binVariable, dir, name, err)
 	}
 	return path
 }
 
 // Start starts etcd and kube-apiserver, and returns when Istio's CRDs can be used.
-func Start(t testing.TB) *Stack {
-	t.Helper()
+func Start(tb testing.TB) *Stack {
+	tb.Helper()
 	s := &Stack{}
-	dir := t.TempDir()
-	// t.Context() is done before the cleanups run.
-	addresses, err := subprocess.FreeAddresses(t.Context(), 3)
-	check(t, err)
+	dir := tb.TempDir()
+	addresses, err := subprocess.FreeAddresses(tb.Context(), 3)
+	check(tb, err)
 
 	client, peer := "http://"+addresses[0], "http://"+addresses[1]
-	s.etcd = start(t, dir, "etcd",
+	s.etcd = start(tb, dir, "etcd",
 		"--data-dir="+filepath.Join(dir, "etcd"), "--name=default", "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
 		"--unsafe-no-fsync")
-	await(t, "etcd", s.etcd, func(ctx context.Context) error {
+	await(tb, "etcd", s.etcd, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, client+"/health", http.NoBody)
 		if err != nil {
 			return err
@@ -94,11 +93,11 @@ func Start(t testing.TB) *Stack {
 		return nil
 	})
 
-	s.apiserver = start(t, dir, "kube-apiserver", apiserverFlags(t, dir, client, addresses[2])...)
-	s.writeKubeconfig(t, dir, addresses[2])
+	s.apiserver = start(tb, dir, "kube-apiserver", apiserverFlags(tb, dir, client, addresses[2])...)
+	s.writeKubeconfig(tb, dir, addresses[2])
 	clientset, err := kubernetes.NewForConfig(s.Config)
-	check(t, err)
-	await(t, "kube-apiserver", s.apiserver, func(ctx context.Context) error {
+	check(tb, err)
+	await(tb, "kube-apiserver", s.apiserver, func(ctx context.Context) error {
 		if err := clientset.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 			return err
 		}
@@ -109,25 +108,25 @@ func Start(t testing.TB) *Stack {
 		}
 		return err
 	})
-	s.applyCRDs(t)
+	s.applyCRDs(tb)
 	return s
 }
 
 // apiserverFlags returns the flags of an API server that does without what the
 // tests do not need: admission that wants controllers, priority and fairness,
 // authorization.
-func apiserverFlags(t testing.TB, dir, etcd, address string) []string {
-	t.Helper()
+func apiserverFlags(tb testing.TB, dir, etcd, address string) []string {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(t, err)
+	check(tb, err)
 	der, err := x509.MarshalECPrivateKey(key)
-	check(t, err)
+	check(tb, err)
 	keyFile := filepath.Join(dir, "service-account.key")
-	check(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
+	check(tb, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
 	tokens := filepath.Join(dir, "tokens.csv")
-	check(t, os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"), 0o600))
+	check(tb, os.WriteFile(tokens, []byte(token+",admin,admin,system:masters\n"), 0o600))
 	_, port, err := net.SplitHostPort(address)
-	check(t, err)
+	check(tb, err)
 	return []string{
 		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--secure-port=" + port,
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -145,10 +144,10 @@ func apiserverFlags(t testing.TB, dir, etcd, address string) []string {
 func certDir(dir string) string { return filepath.Join(dir, "certs") }
 
 // writeKubeconfig writes the kubeconfig file, once there is a certificate.
-func (s *Stack) writeKubeconfig(t testing.TB, dir, address string) {
-	t.Helper()
+func (s *Stack) writeKubeconfig(tb testing.TB, dir, address string) {
+	tb.Helper()
 	cert := filepath.Join(certDir(dir), "apiserver.crt")
-	await(t, "kube-apiserver", s.apiserver, func(context.Context) error {
+	await(tb, "kube-apiserver", s.apiserver, func(context.Context) error {
 		info, err := os.Stat(cert)
 		if err == nil && info.Size() == 0 {
 			return fs.ErrNotExist
@@ -161,33 +160,33 @@ func (s *Stack) writeKubeconfig(t testing.TB, dir, address string) {
 	config.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "admin"}
 	config.CurrentContext = "test"
 	s.Kubeconfig = filepath.Join(dir, "kubeconfig")
-	check(t, clientcmd.WriteToFile(*config, s.Kubeconfig))
+	check(tb, clientcmd.WriteToFile(*config, s.Kubeconfig))
 	var err error
 	s.Config, err = clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	check(t, err)
+	check(tb, err)
 	s.Config.QPS = -1 // no limit on the client's side
 }
 
 // start starts one of the real binaries until the end of the test, when its log
 // is shown if the test failed.
-func start(t testing.TB, dir, name string, args ...string) *subprocess.Process {
-	t.Helper()
+func start(tb testing.TB, dir, name string, args ...string) *subprocess.Process {
+	tb.Helper()
 	logPath := filepath.Join(dir, name+".log")
 	log, err := os.Create(logPath)
-	check(t, err)
+	check(tb, err)
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(Binary(t, name), args...) //nolint:noctx // stopped with its group by the cleanup
+	cmd := exec.Command(Binary(tb, name), args...) //nolint:noctx // stopped with its group by the cleanup
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := subprocess.Start(cmd)
-	check(t, err)
-	t.Cleanup(func() {
+	check(tb, err)
+	tb.Cleanup(func() {
 		if err := p.Stop(context.Background(), 10*time.Second); err != nil {
-			t.Errorf("%s: %v", name, err)
+			tb.Errorf("%s: %v", name, err)
 		}
-		if t.Failed() {
+		if tb.Failed() {
 			lines, err := subprocess.Tail(logPath, 0, 30)
-			t.Logf("last lines of the log of %s (%v):\n%s", name, err, lines)
+			tb.Logf("last lines of the log of %s (%v):\n%s", name, err, lines)
 		}
 	})
 	return p
@@ -195,9 +194,9 @@ func start(t testing.TB, dir, name string, args ...string) *subprocess.Process {
 
 // await tries until there is no error, and fails the test when the process ends
 // or the time is up.
-func await(t testing.TB, name string, p *subprocess.Process, try func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+func await(tb testing.TB, name string, p *subprocess.Process, try func(context.Context) error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -205,9 +204,9 @@ func await(t testing.TB, name string, p *subprocess.Process, try func(context.Co
 	for {
 		select {
 		case <-p.Done():
-			t.Fatalf("%s ended while starting: %s", name, p.ExitStatus())
+			tb.Fatalf("%s ended while starting: %s", name, p.ExitStatus())
 		case <-ctx.Done():
-			t.Fatalf("%s is not ready after %s: %v", name, startTimeout, last)
+			tb.Fatalf("%s is not ready after %s: %v", name, startTimeout, last)
 		case <-ticker.C:
 		}
 		if last = try(ctx); last == nil {
@@ -216,9 +215,9 @@ func await(t testing.TB, name string, p *subprocess.Process, try func(context.Co
 	}
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
+func check(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
