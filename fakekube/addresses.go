@@ -13,7 +13,8 @@ import (
 // first address is the API server's.
 const (
 	addressBase  = 10<<24 | 96<<16
-	addressCount = 1 << 20
+	addressBits  = 12
+	addressCount = 1 << (32 - addressBits)
 	addressFirst = 2
 )
 
@@ -68,8 +69,8 @@ func (s *Store) assignAddress(svc *corev1.Service) error {
 	if spec.ClusterIP != corev1.ClusterIPNone {
 		path := field.NewPath("spec", "clusterIPs").Index(0)
 		want := spec.ClusterIP
-		if ip, err := netip.ParseAddr(want); want != "" && (err != nil || ip.String() != want) {
-			return invalidService(svc, field.Invalid(path, want, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"))
+		if err := checkAddress(want); want != "" && err != "" {
+			return invalidService(svc, field.Invalid(path, want, err))
 		}
 		s.mu.Lock()
 		ip, ok := s.addresses.take(want)
@@ -81,6 +82,18 @@ func (s *Store) assignAddress(svc *corev1.Service) error {
 	}
 	spec.ClusterIPs = []string{spec.ClusterIP}
 	return nil
+}
+
+// checkAddress says what is wrong with an address asked for.
+func checkAddress(want string) string {
+	ip, err := netip.ParseAddr(want)
+	if err != nil || ip.String() != want {
+		return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+	}
+	if !netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 96, 0, 0}), addressBits).Contains(ip) {
+		return "failed to allocate IP " + want + ": the provided network does not match the current range"
+	}
+	return ""
 }
 
 // releaseAddress frees the address of a service that was not stored.

@@ -158,7 +158,7 @@ func (s *Store) prepareUpdate(obj, old runtime.Object) error {
 		if !ok {
 			return nil
 		}
-		return keepAddress(o, was)
+		return s.keepAddress(o, was)
 	case *corev1.Namespace:
 		if was, ok := old.(*corev1.Namespace); ok {
 			o.Spec.Finalizers = was.Spec.Finalizers
@@ -175,9 +175,15 @@ func (s *Store) prepareUpdate(obj, old runtime.Object) error {
 
 // keepAddress carries a service's address over to its update, which may leave
 // it out but not change it.
-func keepAddress(svc, was *corev1.Service) error {
-	if svc.Spec.Type == corev1.ServiceTypeExternalName || was.Spec.Type == corev1.ServiceTypeExternalName {
+func (s *Store) keepAddress(svc, was *corev1.Service) error {
+	if svc.Spec.Type == corev1.ServiceTypeExternalName {
 		return nil
+	}
+	if was.Spec.Type == corev1.ServiceTypeExternalName {
+		if svc.Spec.ClusterIP != "" {
+			return nil
+		}
+		return s.assignAddress(svc)
 	}
 	if svc.Spec.ClusterIP == "" {
 		svc.Spec.ClusterIP = was.Spec.ClusterIP

@@ -99,10 +99,12 @@ func (s *Store) finishNamespace(res *resource, cur *record) (*record, error) {
 			return nil, err
 		}
 	}
+	emptied := map[*table]bool{}
 	for _, r := range s.kinds.all() {
-		if !r.namespaced || r != r.storage {
+		if !r.namespaced || emptied[r.table] {
 			continue
 		}
+		emptied[r.table] = true
 		records, _ := s.list(r, selection{namespace: cur.key.name, labels: labels.Everything(), fields: fields.Everything(), view: r})
 		for _, rec := range records {
 			if err := s.force(r, rec.key); err != nil {

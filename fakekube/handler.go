@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +31,10 @@ var _ http.Handler = (*Server)(nil)
 
 // ServeHTTP serves the Kubernetes API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.handlers.Add(1)
+	if !s.begin() {
+		writeError(w, apierrors.NewServiceUnavailable("the server is being closed"))
+		return
+	}
 	defer s.handlers.Done()
 	if err := s.route(w, r); err != nil {
 		s.log.DebugContext(r.Context(), "request failed", "method", r.Method, "url", r.URL.String(), "err", err)
@@ -144,7 +148,7 @@ func writeError(w http.ResponseWriter, err error) {
 	status := statusOf(err)
 	w.Header().Set("Content-Type", mediaJSON)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
 	w.WriteHeader(int(status.Code))
 	// The client may be gone, then there is no one to tell.

@@ -119,7 +119,12 @@ func (r *record) partial(named bool) *metav1.PartialObjectMetadata {
 // view is the record's object in a served version. It may share memory with
 // the record.
 func (r *record) view(res *resource) runtime.Object {
-	if res == res.storage {
+	if u, ok := r.obj.(*unstructured.Unstructured); ok {
+		// A definition can come to store another version than this object's.
+		if u.GetAPIVersion() == res.gvk.GroupVersion().String() {
+			return u
+		}
+	} else if res == res.storage {
 		return r.obj
 	}
 	return convert(r.obj, res)

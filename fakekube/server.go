@@ -26,10 +26,11 @@ type Server struct {
 	store *Store
 	log   *slog.Logger
 
-	mu     sync.Mutex // guards what Start sets
+	mu     sync.Mutex // guards what Start and Close set
 	addr   string
 	http   *http.Server
 	cancel context.CancelFunc
+	closed bool
 
 	serving  sync.WaitGroup // the accept loop
 	handlers sync.WaitGroup // requests in work
@@ -103,10 +104,21 @@ func (s *Server) WriteKubeconfig(path string) error {
 	return nil
 }
 
+// begin counts a request, which Close then waits for; false after Close.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.handlers.Add(1)
+	}
+	return !s.closed
+}
+
 // Close ends the watches, then the connections, and waits for all of them.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	server, cancel := s.http, s.cancel
+	s.closed = true
 	s.mu.Unlock()
 	if server == nil {
 		return nil

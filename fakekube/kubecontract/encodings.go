@@ -11,9 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
@@ -191,6 +193,7 @@ func testHTTPErrors(t *subject) {
 	ns := s.namespace(t)
 	s.configMap(t, ns, "a", nil)
 	maps := "/api/v1/namespaces/" + ns + "/configmaps"
+	things := "/apis/contract.test/v1/namespaces/" + ns + "/" + s.customResource(t).Resource
 	const asJSON = "application/json"
 	for _, c := range []struct {
 		method, path, accept, contentType, body string
@@ -201,6 +204,7 @@ func testHTTPErrors(t *subject) {
 		{http.MethodPost, maps + "/a", asJSON, asJSON, "{}", 405, metav1.StatusReasonMethodNotAllowed},
 		{http.MethodPost, "/api/v1/configmaps", asJSON, asJSON, "{}", 405, metav1.StatusReasonMethodNotAllowed},
 		{http.MethodGet, maps, "text/xml", "", "", 406, metav1.StatusReasonNotAcceptable},
+		{http.MethodGet, things, "application/vnd.kubernetes.protobuf", "", "", 406, metav1.StatusReasonNotAcceptable},
 		{http.MethodPost, maps, asJSON, "text/xml", "<a/>", 415, metav1.StatusReasonUnsupportedMediaType},
 		{http.MethodPost, maps, asJSON, asJSON, `{"metadata":`, 400, metav1.StatusReasonBadRequest},
 		{http.MethodPost, maps, asJSON, asJSON, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"q"}}`, 400, metav1.StatusReasonBadRequest},
@@ -211,8 +215,10 @@ func testHTTPErrors(t *subject) {
 		{http.MethodGet, maps + "?resourceVersion=100000000000", asJSON, "", "", 504, metav1.StatusReasonTimeout},
 	} {
 		code, data := s.raw(t, c.method, c.path, c.accept, c.contentType, c.body)
-		var status metav1.Status
-		if err := json.Unmarshal(data, &status); err != nil || status.Kind != "Status" {
+		// A Status may come in protobuf even where an object may not.
+		obj, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), data)
+		status, ok := obj.(*metav1.Status)
+		if err != nil || !ok {
 			t.Errorf("%s %s: not a Status: %s", c.method, c.path, data)
 			continue
 		}

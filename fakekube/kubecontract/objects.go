@@ -295,6 +295,12 @@ func testService(t *subject) {
 	want(t, "traffic policy", *spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
 	want(t, "generation", svc.Generation, 0)
 
+	for _, ip := range []string{spec.ClusterIP, "1.2.3.4", "x"} {
+		_, err := services.Create(t.Context(), &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "refused"}, Spec: corev1.ServiceSpec{ClusterIP: ip, Ports: spec.Ports},
+		}, metav1.CreateOptions{})
+		wantError(t, "create with address "+ip, err, apierrors.IsInvalid)
+	}
 	svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "", nil
 	svc.Labels = map[string]string{"a": "b"}
 	kept := must(services.Update(t.Context(), svc, metav1.UpdateOptions{}))(t)
