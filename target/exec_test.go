@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,24 @@ func TestExecFillsPlaceholdersAndKeepsQuotedWords(t *testing.T) {
 	}
 	if info.Version != "fake 1.2.3" {
 		t.Errorf("Version = %q", info.Version)
+	}
+}
+
+func TestExecSplitsWordsAsAShellDoes(t *testing.T) {
+	for line, want := range map[string][]string{
+		"a  b\tc":           {"a", "b", "c"},
+		`'a b'"c d"e`:       {"a bc de"},
+		`"" ''`:             {"", ""},
+		`a\ b "c\"d" 'e\f'`: {"a b", `c"d`, `e\f`},
+		`"\a" $HOME * | ;`:  {`\a`, "$HOME", "*", "|", ";"},
+	} {
+		cfg := fakeConfig(t, "serve")
+		cfg.Spec.Kind = target.KindExec
+		cfg.Spec.Exec = cfg.Self + " --xds-address {xds} " + line
+		got := start(t, cfg).Info().Command[3:]
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
 	}
 }
 
