@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/fakeproxy"
@@ -30,6 +31,9 @@ type Config struct {
 	// Kubeconfig names a real API server; empty means one in memory. Context
 	// chooses among its contexts.
 	Kubeconfig, Context string
+	// Environ is the environment, as NAME=VALUE, of which targets get what any
+	// program needs (PATH, HOME, TMPDIR).
+	Environ []string
 	// Self is the path of the xdsbench binary, which the embedded control
 	// plane is started from.
 	Self string
@@ -37,7 +41,6 @@ type Config struct {
 	Version string
 	// Progress, if set, is called several times a second.
 	Progress func(Status)
-	Log      *slog.Logger
 }
 
 // Validate reports every problem of a profile, across all stages, that can be
@@ -46,13 +49,38 @@ func Validate(p *profiles.Profile) error {
 	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), collect.ValidateSLO(p.SLO))
 }
 
-// makeDir creates the results folder, which must be new.
-func makeDir(dir string) error {
+// logFile is the harness's own log in the results folder.
+const logFile = "harness.log"
+
+// makeDir creates the results folder, which must be new, and opens the log in it.
+func (r *run) makeDir() (closeLog func() error, err error) {
+	dir := r.cfg.Dir
 	if _, err := os.Stat(dir); err == nil {
-		return invalid(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", dir))
+		return nil, invalid(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return invalid(fmt.Errorf("output folder: %w: choose another with -o", err))
+		return nil, invalid(fmt.Errorf("output folder: %w: choose another with -o", err))
 	}
-	return nil
+	log, err := os.Create(filepath.Join(dir, logFile))
+	if err != nil {
+		return nil, invalid(fmt.Errorf("output folder: %w: choose another with -o", err))
+	}
+	r.log = slog.New(slog.NewTextHandler(log, nil))
+	return log.Close, nil
+}
+
+// removeIfEmpty removes a results folder that holds nothing to learn from: no
+// more than our own log and empty files.
+func removeIfEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 && e.Name() != logFile {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
 }

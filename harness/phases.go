@@ -81,7 +81,7 @@ func (r *run) steady(ctx context.Context) error {
 	r.steadyStart.Store(int64(start))
 	stats, err := churn.Run(ctx, churn.Config{
 		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
-		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.cfg.Log,
+		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	r.observed.churn = stats
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +29,7 @@ const progressEvery = 250 * time.Millisecond
 // run is one run under way.
 type run struct {
 	cfg     Config
+	log     *slog.Logger
 	clock   event.Clock
 	id      string
 	started time.Time
@@ -65,21 +65,24 @@ type run struct {
 
 // Run carries out one run. It returns a result as soon as proxies have
 // connected, also with an error or when ctx was cancelled; the result is then
-// marked partial. Without a result nothing is left in Config.Dir but logs.
-func Run(ctx context.Context, cfg Config) (*collect.Result, error) {
-	if err := Validate(cfg.Profile); err != nil {
+// marked partial. Without a result, Config.Dir is left only if the target wrote
+// a log.
+func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
+	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now()}
+	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
 		return nil, invalid(err)
 	}
-	if err := makeDir(cfg.Dir); err != nil {
+	closeLog, err := r.makeDir()
+	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now()}
+	defer func() { err = errors.Join(err, closeLog()) }()
 	stopProgress := r.startProgress()
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {
-		return nil, errors.Join(context.Cause(ctx), err, r.stop(ctx), removeIfEmpty(cfg.Dir))
+		return nil, errors.Join(err, r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
-	err := r.measure(ctx)
+	err = r.measure(ctx)
 	partial := err != nil || ctx.Err() != nil
 	result, finishErr := r.finish(ctx, partial)
 	stopErr := r.stop(ctx)
@@ -87,6 +90,19 @@ func Run(ctx context.Context, cfg Config) (*collect.Result, error) {
 		err = nil // the phases' errors only say that they were cut short
 	}
 	return result, errors.Join(err, finishErr, stopErr, r.save(result))
+}
+
+// plan makes the mesh and decides what will change in it, and when.
+func (r *run) plan() error {
+	p := r.cfg.Profile
+	var err error
+	if r.mesh, err = mesh.New(mesh.Config{
+		Spec: p.Mesh, Proxies: p.Proxies.Count, Seed: p.Seed, RunID: r.id, ClusterName: p.Target.ClusterName,
+	}); err != nil {
+		return err
+	}
+	r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed)
+	return err
 }
 
 // measure goes through the phases in which proxies are connected.
@@ -104,15 +120,7 @@ func (r *run) start(ctx context.Context) error {
 	r.enter(PhaseStart, 0, "API server")
 	p := r.cfg.Profile
 	var err error
-	if r.mesh, err = mesh.New(mesh.Config{
-		Spec: p.Mesh, Proxies: p.Proxies.Count, Seed: p.Seed, RunID: r.id, ClusterName: p.Target.ClusterName,
-	}); err != nil {
-		return invalid(err)
-	}
-	if r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed); err != nil {
-		return invalid(err)
-	}
-	if r.cluster, err = openCluster(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.cfg.Log); err != nil {
+	if r.cluster, err = openCluster(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.log); err != nil {
 		return err
 	}
 	r.warnAll(r.schedule.Warnings)
@@ -124,7 +132,7 @@ func (r *run) start(ctx context.Context) error {
 	}
 	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
 	if r.target, err = target.Start(ctx, target.Config{
-		Spec: p.Target, Kubeconfig: r.cluster.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Log: r.cfg.Log,
+		Spec: p.Target, Kubeconfig: r.cluster.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Environ: r.cfg.Environ, Log: r.log,
 	}); err != nil {
 		return err
 	}
@@ -144,14 +152,14 @@ func (r *run) startFleet(ctx context.Context) error {
 	}
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(identities), Variants: variants, Names: names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.cfg.Log,
+		Proxies: len(identities), Variants: variants, Names: names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
 	}); err != nil {
 		return err
 	}
 	r.sink = &fleetSink{Collector: r.collector}
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: identities,
-		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.cfg.Log,
+		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
 	}); err != nil {
 		return err
 	}
@@ -206,6 +214,7 @@ func (r *run) enter(p Phase, limit time.Duration, detail string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.phase, r.phaseStart, r.phaseLimit, r.detail = p, time.Now(), limit, detail
+	r.log.Info("phase", "name", p, "detail", detail)
 }
 
 func (r *run) setDetail(detail string) {
@@ -217,7 +226,9 @@ func (r *run) setDetail(detail string) {
 func (r *run) warn(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	r.warnings = append(r.warnings, text)
+	r.log.Warn(text)
 }
 
 func (r *run) warnAll(warnings []string) {
@@ -231,25 +242,4 @@ func newID() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails: see crypto/rand
 	return hex.EncodeToString(b[:])
-}
-
-// removeIfEmpty removes a results folder in which nothing was written, and
-// empty logs with it.
-func removeIfEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
-			return err
-		}
-	}
-	for _, e := range entries {
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return os.Remove(dir)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,10 +89,10 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		Dir:        f.folder(profile),
 		Kubeconfig: f.kubeconfig,
 		Context:    f.context,
+		Environ:    s.environ,
 		Self:       self,
 		Version:    buildVersion(),
 		Progress:   show.update,
-		Log:        slog.New(slog.DiscardHandler),
 	})
 	show.done()
 	if result == nil {
