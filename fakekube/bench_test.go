@@ -3,6 +3,7 @@ package fakekube_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"sync"
@@ -20,16 +21,18 @@ import (
 )
 
 // BenchmarkFakekubeUpdate writes EndpointSlices of ten endpoints through the
-// clientset, without watchers and while 20 protobuf informers and one client
-// that does not read watch over HTTP, in this same process. Afterwards every
+// clientset, in one process with what watches them over HTTP in protobuf:
+// informers, or clients that only read, which leaves the server's own cost.
+// With either there is one more client that does not read. Afterwards every
 // informer must have the store's state.
 func BenchmarkFakekubeUpdate(b *testing.B) {
-	for _, n := range []int{0, 1, 20} {
-		b.Run(fmt.Sprintf("informers=%d", n), func(b *testing.B) { benchmarkUpdate(b, n) })
-	}
+	b.Run("alone", func(b *testing.B) { benchmarkUpdate(b, 0, 0) })
+	b.Run("informers=1", func(b *testing.B) { benchmarkUpdate(b, 1, 0) })
+	b.Run("informers=20", func(b *testing.B) { benchmarkUpdate(b, 20, 0) })
+	b.Run("readers=20", func(b *testing.B) { benchmarkUpdate(b, 0, 20) })
 }
 
-func benchmarkUpdate(b *testing.B, watchers int) {
+func benchmarkUpdate(b *testing.B, watchers, readers int) {
 	b.Helper()
 	const services = 1000
 	store, server := start(b, fakekube.Options{})
@@ -54,8 +57,12 @@ func benchmarkUpdate(b *testing.B, watchers int) {
 	for range watchers {
 		stores = append(stores, startInformer(ctx, b, server, &running))
 	}
-	if watchers > 0 {
-		stall(ctx, b, server)
+	for range readers {
+		body := openWatch(ctx, b, server)
+		running.Go(func() { _, _ = io.Copy(io.Discard, body) }) // Ends with ctx.
+	}
+	if watchers+readers > 0 {
+		openWatch(ctx, b, server) // Nobody reads it.
 	}
 	before, cpu := heap(), cpuTime(b)
 
@@ -127,17 +134,19 @@ func startInformer(ctx context.Context, b *testing.B, server *fakekube.Server, r
 	return informer.GetStore()
 }
 
-// stall opens a watch and does not read it.
-func stall(ctx context.Context, b *testing.B, server *fakekube.Server) {
+// openWatch opens a watch and returns its stream.
+func openWatch(ctx context.Context, b *testing.B, server *fakekube.Server) io.Reader {
 	b.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+server.Addr()+"/apis/discovery.k8s.io/v1/endpointslices?watch=1", http.NoBody)
 	if err != nil {
 		b.Fatal(err)
 	}
+	req.Header.Set("Accept", protobuf)
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = resp.Body.Close() })
+	return resp.Body
 }
