@@ -18,7 +18,7 @@ type failures map[string]int64
 
 // addresses are what makes two texts of one reason differ: ports of loopback
 // connections.
-var addresses = regexp.MustCompile(`(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):\d+`) //nolint:gochecknoglobals // compiled once, never changed
+var addresses = regexp.MustCompile(`(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):\d+`)
 
 // add counts err; nil counts for nothing.
 func (f failures) add(err error) {

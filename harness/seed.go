@@ -26,7 +26,11 @@ const seedWorkers = 16
 func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 	var errs []error
 	for _, r := range []authorizationv1.ResourceAttributes{
-		{Resource: "namespaces"}, {Resource: "nodes"}, {Resource: "services"}, {Resource: "serviceaccounts"}, {Resource: "pods"},
+		{Resource: "namespaces"},
+		{Resource: "nodes"},
+		{Resource: "services"},
+		{Resource: "serviceaccounts"},
+		{Resource: "pods"},
 		{Resource: "endpointslices", Group: "discovery.k8s.io"},
 	} {
 		for _, verb := range []string{"create", "delete"} {

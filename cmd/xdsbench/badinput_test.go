@@ -98,7 +98,7 @@ func listen(t *testing.T) net.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
 
@@ -106,7 +106,7 @@ func listen(t *testing.T) net.Listener {
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l := listen(t)
-	l.Close()
+	_ = l.Close()
 	return l.Addr().String()
 }
 

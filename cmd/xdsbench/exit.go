@@ -47,8 +47,7 @@ func explain(stderr io.Writer, err error) int {
 		return exitDone
 	}
 	code := exitFailed
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		code = exit.code
 	}
 	for line := range strings.Lines(err.Error()) {

@@ -66,7 +66,7 @@ func awaitListener(t *testing.T, address string) {
 	for {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err == nil {
-			c.Close()
+			_ = c.Close()
 			return
 		}
 		if time.Now().After(deadline) {
