@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -40,6 +41,27 @@ func TestRealIstiodDeliversEverythingAndAgreesWithOurCounts(t *testing.T) {
 				checkIstiodAgrees(t, r)
 			})
 		}
+	}
+}
+
+func TestCtrlCOnTheRealAPIServerRemovesEverything(t *testing.T) {
+	kubeconfig := realstack.Start(t).Kubeconfig
+	dir := out(t)
+	c, output := start(t, "run", "smoke", "-o", dir, "--duration", "60s", "--kubeconfig", kubeconfig,
+		"--target", "istiod", "--istiod-binary", realstack.Binary(t, "pilot-discovery"))
+	awaitText(t, output, "steady")
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(t, c); code != exitInterrupted {
+		t.Errorf("exit %d:\n%s", code, output)
+	}
+	if !load(t, dir).Partial {
+		t.Error("the result is not marked partial")
+	}
+	code, stdout, stderr := command(t.Context(), "clean", "--kubeconfig", kubeconfig)
+	if code != exitDone || !strings.Contains(stdout, "removed 0 ") {
+		t.Errorf("the run left something behind: exit %d: %s%s", code, stdout, stderr)
 	}
 }
 
