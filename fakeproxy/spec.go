@@ -31,6 +31,8 @@ type Spec struct {
 	Count int `json:"count"`
 	// Variant is "sotw", "delta" or "mixed" (alternating).
 	Variant string `json:"variant"`
+	// Kinds is what the fleet is made up of, such as sidecar: 9, router: 1.
+	Kinds KindShares `json:"kinds,omitempty"`
 	// ConnectRate is how many proxies connect per second.
 	ConnectRate rate.Rate `json:"connectRate"`
 	// StreamsPerConnection is how many proxies share one TCP connection. An
@@ -126,7 +128,7 @@ func (s Spec) Validate() error {
 	if s.SotWDuplicates != DuplicatesNack && s.SotWDuplicates != DuplicatesLast {
 		bad("sotwDuplicates", fmt.Sprintf("%q", s.SotWDuplicates), "must be nack or last")
 	}
-	return errors.Join(append(errs, s.durations(), s.Reconnect.problems(), s.Nack.problems())...)
+	return errors.Join(append(errs, s.durations(), s.Kinds.problems(), s.Reconnect.problems(), s.Nack.problems())...)
 }
 
 func (s Spec) durations() error {

@@ -1,0 +1,68 @@
+package fakeproxy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The kinds of proxy that the values of Spec.Kinds name: the node types of
+// Istio, which begin a proxy's node ID.
+const (
+	KindSidecar  = "sidecar"
+	KindRouter   = "router"
+	KindWaypoint = "waypoint"
+)
+
+// kinds lists the kinds in the order in which a fleet's first proxies take them.
+func kinds() []string { return []string{KindSidecar, KindRouter, KindWaypoint} }
+
+// KindShares says how a fleet is made up: a weight per kind. Empty means
+// sidecars alone.
+type KindShares map[string]float64
+
+// Of returns the kinds of n proxies. Each kind has its share of any number of
+// first proxies, to within one.
+func (k KindShares) Of(n int) []string {
+	total := 0.0
+	for _, weight := range k {
+		total += weight
+	}
+	if total == 0 {
+		return slices.Repeat([]string{KindSidecar}, n)
+	}
+	list := make([]string, n)
+	given := make(map[string]float64, len(k))
+	for i := range list {
+		furthest := math.Inf(-1)
+		for _, kind := range kinds() {
+			if behind := k[kind]/total*float64(i+1) - given[kind]; k[kind] > 0 && behind > furthest {
+				list[i], furthest = kind, behind
+			}
+		}
+		given[list[i]]++
+	}
+	return list
+}
+
+func (k KindShares) problems() error {
+	var errs []error
+	total := 0.0
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		weight := k[name]
+		if !slices.Contains(kinds(), name) {
+			errs = append(errs, fmt.Errorf("proxies.kinds: %q: must be one of %s", name, strings.Join(kinds(), ", ")))
+		}
+		if !(weight >= 0) || math.IsInf(weight, 0) {
+			errs = append(errs, fmt.Errorf("proxies.kinds.%s: %v: must be a share of 0 or more", name, weight))
+		}
+		total += weight
+	}
+	if len(k) > 0 && len(errs) == 0 && total == 0 {
+		errs = append(errs, fmt.Errorf("proxies.kinds: %v: at least one share must be above 0", map[string]float64(k)))
+	}
+	return errors.Join(errs...)
+}
