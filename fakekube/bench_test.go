@@ -20,7 +20,7 @@ import (
 	"github.com/xdsbench/xdsbench/fakekube"
 )
 
-// BenchmarkFakekubeUpdate writes EndpointSlices of ten endpoints through the
+// BenchmarkFakekubeUpdate writes EndpointSlices of five endpoints through the
 // clientset, in one process with what watches them over HTTP in protobuf:
 // informers, or clients that only read, which leaves the server's own cost.
 // With either there is one more client that does not read. Afterwards every
@@ -40,7 +40,7 @@ func benchmarkUpdate(b *testing.B, watchers, readers int) {
 	state := make([]*discoveryv1.EndpointSlice, services)
 	for i := range state {
 		var addresses []string
-		for j := range 10 {
+		for j := range 5 {
 			addresses = append(addresses, fmt.Sprintf("10.%d.%d.%d", j, i/256, i%256))
 		}
 		es, err := slices.Create(b.Context(), slice(fmt.Sprint("svc-", i), addresses...), metav1.CreateOptions{})
