@@ -173,29 +173,29 @@ func pairs(p *collect.Propagation) string {
 	if p == nil {
 		return ""
 	}
-	how := count(p.Superseded) + " superseded"
+	how := "superseded " + count(p.Superseded)
 	if p.Unobserved > 0 {
-		how += ", " + count(p.Unobserved) + " with nothing sent"
+		how += ", with nothing sent " + count(p.Unobserved)
 	}
-	return fmt.Sprintf("%s expected: %s delivered (%s), %s unreached, %s interrupted, %s retired",
+	return fmt.Sprintf("expected %s: delivered %s (%s), unreached %s, interrupted %s, retired %s",
 		count(p.Expected), count(p.Deliveries), how, count(p.Unreached), count(p.Interrupted), count(p.Retired))
 }
 
 func correctness(r *collect.Result) string {
 	var parts []string
 	if p := r.Propagation; p != nil {
-		parts = append(parts, plural(p.Unexplained, "unexplained state", "unexplained states"))
+		parts = append(parts, "unexplained "+count(p.Unexplained))
 	}
 	if c := r.Convergence; c != nil {
 		parts = append(parts,
-			plural(c.Diverged, "diverged proxy", "diverged proxies"),
-			plural(c.GhostEndpoints, "ghost endpoint", "ghost endpoints"),
-			count(c.MissingEndpoints)+" missing")
+			"diverged "+count(c.Diverged),
+			"ghost endpoints "+count(c.GhostEndpoints),
+			"missing endpoints "+count(c.MissingEndpoints))
 		if c.StuckWarming != nil && *c.StuckWarming > 0 {
-			parts = append(parts, count(*c.StuckWarming)+" stuck warming")
+			parts = append(parts, "stuck warming "+count(*c.StuckWarming))
 		}
 		if c.OrderingViolations > 0 {
-			parts = append(parts, plural(c.OrderingViolations, "ordering violation", "ordering violations"))
+			parts = append(parts, "ordering violations "+count(c.OrderingViolations))
 		}
 	}
 	return strings.Join(parts, ", ")
