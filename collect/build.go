@@ -120,6 +120,7 @@ func (b *builder) sync() *Sync {
 
 func (b *builder) mutations(scheduled int) *Mutations {
 	r := &Mutations{Scheduled: scheduled, WarmUp: b.c.mixed.warmUp, ByKind: make(map[string]int)}
+	r.WriteTime = b.times(b.c.mixed.write)
 	for _, m := range b.c.mixed.all {
 		if m.late {
 			r.Late++
@@ -207,6 +208,7 @@ func (t Traffic) plus(o Traffic) Traffic {
 
 func (b *builder) acks() *Acks {
 	a := &Acks{NacksByType: make(map[string]int64)}
+	a.AnswerTime = b.merged(func(s *shard) mergeable { return dense{s.answer} }, newCoarse(), secondsPerNanosecond)
 	var loops int64
 	for _, s := range b.c.shards {
 		a.Sent += s.acks

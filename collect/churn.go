@@ -128,6 +128,9 @@ func (c *Collector) End(em *event.Mutation) {
 	c.mixed.Lock()
 	m := c.mixed.open[em.Seq]
 	delete(c.mixed.open, em.Seq)
+	if m != nil && m.steady && em.Err == nil {
+		_ = c.mixed.write.RecordValue(int64(em.Acked.Sub(em.Issued))) // over an hour: no figure to keep
+	}
 	c.mixed.Unlock()
 	if m == nil {
 		return // begun after the end of the run, or ended before

@@ -102,6 +102,7 @@ type mixed struct {
 	finalised   int // of all
 	issuedEarly int
 	scheduleLag *hdrhistogram.Histogram
+	write       *hdrhistogram.Histogram // issued to acked
 	first       *hdrhistogram.Histogram
 	last        *hdrhistogram.Histogram
 	spread      *hdrhistogram.Histogram
@@ -150,7 +151,7 @@ func New(cfg Config) (*Collector, error) {
 	m := &c.mixed
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
-	m.spread, m.fromAck = newTimes(), newTimes()
+	m.spread, m.fromAck, m.write = newTimes(), newTimes(), newTimes()
 	return c, nil
 }
 

@@ -56,6 +56,9 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	if !r.Nacked {
 		if r.Answered != 0 { // a type that was never asked for gets no answer
 			s.acks++
+			if in == steadyPhase {
+				_ = s.answer.RecordValue(int64(r.Answered.Sub(r.Received))) // over an hour: no figure to keep
+			}
 		}
 		px.nacked &^= 1 << typ
 		return

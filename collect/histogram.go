@@ -26,6 +26,11 @@ func newTimes() *hdrhistogram.Histogram {
 	return hdrhistogram.New(timeUnit, maxTime, fleetDigits)
 }
 
+// newCoarse returns a histogram that is within 1 %, a tenth of newTimes' size.
+func newCoarse() *hdrhistogram.Histogram {
+	return hdrhistogram.New(timeUnit, maxTime, mutationDigits)
+}
+
 // Distribution summarises a set of samples, in seconds or in bytes. Quantiles
 // are within 0.1 %; they are the largest value of the histogram's bucket.
 type Distribution struct {

@@ -14,6 +14,8 @@ const (
 	unitNone    unit = ""
 	unitSeconds unit = "s"
 	unitBytes   unit = "bytes"
+	// noUnit is the tag of a field that has no unit although its parent has one.
+	noUnit unit = "-"
 )
 
 // anyKey stands in metric names for the key of a map, such as a type of xDS
@@ -59,7 +61,7 @@ func walk(t reflect.Type, path string, u unit, found func(metric)) {
 			if own == unitNone {
 				own = u
 			}
-			if f.Type == reflect.TypeFor[int64]() && f.Name == "Count" {
+			if own == noUnit || f.Type == reflect.TypeFor[int64]() && f.Name == "Count" {
 				own = unitNone
 			}
 			walk(f.Type, join(path, name), own, found)

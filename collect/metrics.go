@@ -37,17 +37,11 @@ type Quantiles struct {
 	P99   float64 `json:"p99"`
 	// Width is the width of the bucket that P99 lies in: its uncertainty.
 	Width float64 `json:"width"`
+	// P50Low and P50Width are the lower edge and the width of P50's bucket.
+	P50Low   float64 `json:"p50Low"`
+	P50Width float64 `json:"p50Width"`
 	// Beyond says that P99 lies above the last bucket edge, which is given instead.
 	Beyond bool `json:"beyond,omitempty"`
-}
-
-// Signals are the four golden signals as far as the control plane's metrics
-// show them; times in seconds, sizes in bytes.
-type Signals struct {
-	Latency    map[string]float64 `json:"latency,omitempty"`
-	Traffic    map[string]float64 `json:"traffic,omitempty"`
-	Errors     map[string]float64 `json:"errors,omitempty"`
-	Saturation map[string]float64 `json:"saturation,omitempty"`
 }
 
 // MetricsDiff compares two scrapes in the Prometheus text format.
@@ -165,7 +159,8 @@ func quantiles(b buckets) *Quantiles {
 		return nil
 	}
 	q := &Quantiles{Count: int64(b.count), Mean: b.sum / b.count}
-	q.P50, _, _ = b.quantile(0.5)
+	q.P50, q.P50Width, _ = b.quantile(0.5)
+	q.P50Low = b.lower(q.P50)
 	q.P90, _, _ = b.quantile(0.9)
 	q.P99, q.Width, q.Beyond = b.quantile(0.99)
 	return q
@@ -174,13 +169,7 @@ func quantiles(b buckets) *Quantiles {
 // quantile interpolates within the bucket that holds the rank. Above the last
 // finite edge it returns that edge.
 func (b buckets) quantile(q float64) (value, width float64, beyond bool) {
-	edges := make([]float64, 0, len(b.byEdge))
-	for edge := range b.byEdge {
-		if !math.IsInf(edge, 1) {
-			edges = append(edges, edge)
-		}
-	}
-	sort.Float64s(edges)
+	edges := b.edges()
 	rank, low, below := q*b.count, 0.0, 0.0
 	for _, edge := range edges {
 		n := b.byEdge[edge]
@@ -192,40 +181,26 @@ func (b buckets) quantile(q float64) (value, width float64, beyond bool) {
 	return low, 0, true
 }
 
-// Signals sorts the metrics of istiod, and of control planes that use its names,
-// under the four golden signals.
-func (m *Metrics) Signals() *Signals {
-	s := &Signals{
-		Latency: make(map[string]float64), Traffic: make(map[string]float64),
-		Errors: make(map[string]float64), Saturation: make(map[string]float64),
-	}
-	for _, name := range []string{"pilot_debounce_time", "pilot_proxy_queue_time", "pilot_xds_push_time", "pilot_xds_send_time", "pilot_proxy_convergence_time"} {
-		if q := m.Histograms[name]; q != nil {
-			s.Latency[name+".p50"], s.Latency[name+".p99"] = q.P50, q.P99
+// edges returns the finite upper edges in order.
+func (b buckets) edges() []float64 {
+	edges := make([]float64, 0, len(b.byEdge))
+	for edge := range b.byEdge {
+		if !math.IsInf(edge, 1) {
+			edges = append(edges, edge)
 		}
 	}
-	for _, name := range []string{"pilot_inbound_updates", "pilot_push_triggers", "pilot_xds_pushes", "pilot_k8s_reg_events", "pilot_debounced_updates"} {
-		total(m.Counters, name, s.Traffic)
-	}
-	for _, name := range []string{"pilot_xds", "pilot_services"} {
-		total(m.Gauges, name, s.Traffic)
-	}
-	for _, name := range []string{"pilot_total_xds_rejects", "pilot_total_xds_internal_errors", "pilot_xds_write_timeout", "pilot_xds_push_timeout", "pilot_xds_send_failures"} {
-		total(m.Counters, name, s.Errors)
-	}
-	total(m.Counters, "process_cpu_seconds_total", s.Saturation)
-	for _, name := range []string{"process_resident_memory_bytes", "go_goroutines", "pilot_push_queue_depth"} {
-		total(m.Gauges, name, s.Saturation)
-	}
-	return s
+	sort.Float64s(edges)
+	return edges
 }
 
-// total sums the series of a family into to, if there are any.
-func total(series map[string]float64, name string, to map[string]float64) {
-	for key, value := range series {
-		family, _, _ := strings.Cut(key, "{")
-		if family == name {
-			to[name] += value
+// lower returns the lower edge of the bucket that a value lies in.
+func (b buckets) lower(value float64) float64 {
+	low := 0.0
+	for _, edge := range b.edges() {
+		if edge >= value {
+			break
 		}
+		low = edge
 	}
+	return low
 }

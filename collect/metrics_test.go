@@ -66,14 +66,16 @@ func TestMetricsAreDifferences(t *testing.T) {
 		Histograms: map[string]*collect.Quantiles{
 			// 50 of 100 up to 0.1, 50 more up to 0.5: the median is the edge, rank 90
 			// is 40 of 50 into the second bucket.
-			"pilot_proxy_convergence_time": {Count: 100, Mean: 0.2, P50: 0.1, P90: 0.42, P99: 0.492, Width: 0.4},
+			"pilot_proxy_convergence_time": {Count: 100, Mean: 0.2, P50: 0.1, P90: 0.42, P99: 0.492, Width: 0.4, P50Width: 0.1},
 			"pilot_xds_push_time":          {Count: 2, Mean: 4.5, P50: 1, P90: 1, P99: 1, Beyond: true},
 		},
 	}
 	if diff := cmp.Diff(want, m, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
-	s := m.Signals()
+	r := &collect.Result{ControlPlane: &collect.ControlPlane{Metrics: m}}
+	r.AddSignals()
+	s := r.ControlPlane.Signals
 	for name, x := range map[string]struct{ got, want float64 }{
 		"latency":  {s.Latency["pilot_proxy_convergence_time.p99"], 0.492},
 		"pushes":   {s.Traffic["pilot_xds_pushes"], 22},

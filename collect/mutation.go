@@ -196,10 +196,11 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	if px.latencies == nil {
 		px.latencies = hdrhistogram.NewPacked(timeUnit, maxTime, proxyDigits)
 	}
-	// Both have the range of s.all, which has taken the value.
+	// These have the range of s.all, which has taken the value.
 	_ = px.latencies.RecordValue(latency)
 	px.longest = max(px.longest, latency)
 	_ = l.latencies.RecordValue(latency)
+	_ = s.recent.RecordValue(latency)
 	if !m.sampled || at < m.firstAt {
 		m.firstAt = at
 	}

@@ -33,6 +33,8 @@ type Result struct {
 	// result is saved. Load does not read them back.
 	MutationRows []MutationRow `json:"-"`
 	ProxyRows    []ProxyRow    `json:"-"`
+	// TimelineRows become timeline.csv.
+	TimelineRows []TimelineRow `json:"-"`
 }
 
 // Environment says where and with what a run was made.
@@ -99,6 +101,8 @@ type Mutations struct {
 	Incomplete int            `json:"incomplete"`
 	WarmUp     int            `json:"warmUp,omitempty"`
 	ByKind     map[string]int `json:"byKind,omitempty"`
+	// WriteTime is from issued to the API server's answer, of writes that succeeded.
+	WriteTime *Distribution `json:"writeTime,omitempty" unit:"s"`
 }
 
 // Propagation says how long mutations took to reach the proxies.
@@ -181,6 +185,9 @@ type Acks struct {
 	// NackLoopRate is, per second of the steady phase and drain, the NACKs that
 	// followed another of the same proxy and type with no ACK between.
 	NackLoopRate float64 `json:"nackLoopRate,omitempty"`
+	// AnswerTime is from a response's receipt until its ACK was handed to gRPC, in
+	// the steady phase and the drain; it includes proxies.applyDelay.
+	AnswerTime *Distribution `json:"answerTime,omitempty" unit:"s"`
 }
 
 // Convergence compares the proxies' final states with the mesh's.
@@ -207,14 +214,55 @@ type Divergence struct {
 
 // ControlPlane describes the control plane under test.
 type ControlPlane struct {
-	Kind         string                   `json:"kind,omitempty"`
-	Version      string                   `json:"version,omitempty"`
-	CPUSeconds   *float64                 `json:"cpuSeconds,omitempty" unit:"s"`
-	PeakRSSBytes *int64                   `json:"peakRSSBytes,omitempty" unit:"bytes"`
-	Metrics      *Metrics                 `json:"metrics,omitempty"`
-	Stages       map[string]*Distribution `json:"stages,omitempty" unit:"s"`
-	Signals      *Signals                 `json:"signals,omitempty"`
-	Profiles     []string                 `json:"profiles,omitempty"`
+	Kind         string   `json:"kind,omitempty"`
+	Version      string   `json:"version,omitempty"`
+	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
+	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
+	// Steady is what it cost from the start of steady load to the end of the drain.
+	Steady  *Cost    `json:"steady,omitempty"`
+	Metrics *Metrics `json:"metrics,omitempty"`
+	// Missing lists the metrics that stages and signals need and that it does
+	// not serve.
+	Missing  []string         `json:"missing,omitempty"`
+	Stages   *Stages          `json:"stages,omitempty"`
+	Signals  *Signals         `json:"signals,omitempty"`
+	Profiles []ProfileSummary `json:"profiles,omitempty"`
+}
+
+// Cost is what a process used in a span of time.
+type Cost struct {
+	WallSeconds float64 `json:"wallSeconds" unit:"s"`
+	CPUSeconds  float64 `json:"cpuSeconds" unit:"s"`
+	// Cores is CPUSeconds per second; PeakCores that of the busiest second.
+	Cores     float64 `json:"cores"`
+	PeakCores float64 `json:"peakCores"`
+	// PeakRSSBytes is the largest resident memory seen at the end of a second.
+	PeakRSSBytes int64 `json:"peakRSSBytes" unit:"bytes"`
+}
+
+// ProfileSummary says what one pprof profile of the control plane holds.
+type ProfileSummary struct {
+	// Kind is "cpu", "heap", "allocs", "mutex", "block", "goroutine" or "trace".
+	Kind string `json:"kind"`
+	// File is its path within the results folder.
+	File string `json:"file"`
+	// Seconds is how long was observed; 0 is a snapshot.
+	Seconds float64 `json:"seconds,omitempty" unit:"s"`
+	// Sample is what Total counts, such as "cpu" in "nanoseconds".
+	Sample string `json:"sample,omitempty"`
+	Unit   string `json:"unit,omitempty"`
+	Total  int64  `json:"total,omitempty"`
+	// Parts is each part's share of Total, from 0 to 1.
+	Parts map[string]float64 `json:"parts,omitempty"`
+	// Top are the functions with the largest share of their own.
+	Top []FunctionShare `json:"top,omitempty"`
+}
+
+// FunctionShare is one function's own share of a profile.
+type FunctionShare struct {
+	Function string  `json:"function"`
+	Part     string  `json:"part"`
+	Share    float64 `json:"share"`
 }
 
 // Harness says what the harness cost, and whether it was the bottleneck.

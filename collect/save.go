@@ -17,6 +17,7 @@ const (
 	ResultFile    = "result.json"
 	MutationsFile = "mutations.csv"
 	ProxiesFile   = "proxies.csv"
+	TimelineFile  = "timeline.csv"
 )
 
 // ErrNoResult says that a folder holds no result.
@@ -39,6 +40,9 @@ func (r *Result) Save(dir string) error {
 	}
 	if r.ProxyRows != nil {
 		err = errors.Join(err, writeCSV(filepath.Join(dir, ProxiesFile), proxyHeader(), r.ProxyRows, ProxyRow.fields))
+	}
+	if r.TimelineRows != nil {
+		err = errors.Join(err, writeCSV(filepath.Join(dir, TimelineFile), timelineHeader(), r.TimelineRows, TimelineRow.fields))
 	}
 	return err
 }

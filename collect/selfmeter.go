@@ -62,22 +62,30 @@ func (s *SelfMeter) Stop(h *Harness) error {
 	return err
 }
 
+// OwnCPUSeconds returns the processor time that this process has used.
+func OwnCPUSeconds() (float64, error) {
+	// Not /proc, whose ticks are 10 ms long.
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0, fmt.Errorf("harness CPU: %w", err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds(), nil
+}
+
 // ownUsage returns this process's CPU seconds and peak resident memory in bytes.
 func ownUsage() (cpu float64, peak int64, err error) {
 	p, err := procfs.Self()
 	if err != nil {
 		return 0, 0, fmt.Errorf("harness usage: %w", err)
 	}
-	// Not /proc, whose ticks are 10 ms long.
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return 0, 0, fmt.Errorf("harness CPU: %w", err)
+	if cpu, err = OwnCPUSeconds(); err != nil {
+		return 0, 0, err
 	}
 	status, err := p.NewStatus()
 	if err != nil {
 		return 0, 0, fmt.Errorf("harness memory: %w", err)
 	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds(), int64(status.VmHWM), nil
+	return cpu, int64(status.VmHWM), nil
 }
 
 func readPauses() *metrics.Float64Histogram {

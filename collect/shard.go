@@ -40,6 +40,7 @@ type shard struct {
 
 	// Dense ones for what is recorded often, packed ones for the rest.
 	all, fromAck, stampLag          *hdrhistogram.Histogram
+	answer, recent                  *hdrhistogram.Histogram // coarse
 	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
 	configByType                    [event.NumTypes]int64
 
@@ -108,6 +109,7 @@ func newShard(index, first, end int) *shard {
 		ready:   newBitset(end - first),
 		proxies: make([]proxy, end-first),
 		all:     newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		answer: newCoarse(), recent: newCoarse(),
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		failures:    make(failures),

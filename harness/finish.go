@@ -15,6 +15,7 @@ import (
 func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error) {
 	ctx = context.WithoutCancel(ctx)
 	r.observeUsage(ctx)
+	lines := r.observed.timeline.end()
 	stuck := len(r.fleet.Stuck())
 	result := r.collector.Finish(collect.Final{
 		Scheduled:    r.schedule.Len(),
@@ -35,6 +36,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	if err := r.meter.Stop(result.Harness); err != nil {
 		r.warn("%v", err)
 	}
+	r.explain(result, lines)
 	for _, disagreement := range crossCheck(result, int(r.fleet.Counts().Connected)) {
 		r.warn("%s", disagreement)
 	}

@@ -21,10 +21,13 @@ const (
 // observation is what a run learns of the control plane from outside the wire,
 // and of the churn.
 type observation struct {
+	timeline      *timeline // from the connect phase on
 	churn         churn.Stats
 	before, after []byte
 	usage         *target.Usage
 	wire          collect.WireBytes // before steady load
+	costs         []costReading     // before steady load and after the drain
+	profiles      []collect.ProfileSummary
 }
 
 // observeBefore takes the control plane's figures before steady load.
@@ -32,12 +35,14 @@ func (r *run) observeBefore(ctx context.Context) error {
 	var err error
 	r.observed.before, err = r.scrape(ctx, metricsBeforeFile)
 	r.observed.wire.In, r.observed.wire.Out = r.fleet.WireBytes()
+	r.readCost(ctx)
 	return err
 }
 
 // observeAfter takes them again after the drain.
 func (r *run) observeAfter(ctx context.Context) error {
 	var err error
+	r.readCost(ctx)
 	r.observed.after, err = r.scrape(ctx, metricsAfterFile)
 	return err
 }
@@ -72,7 +77,7 @@ func (r *run) observeUsage(ctx context.Context) {
 // controlPlane describes the target for the result.
 func (r *run) controlPlane() *collect.ControlPlane {
 	info := r.target.Info()
-	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version}
+	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
 	if u := r.observed.usage; u != nil {
 		peak := int64(u.PeakRSSBytes)
 		c.CPUSeconds, c.PeakRSSBytes = &u.CPUSeconds, &peak
@@ -85,7 +90,10 @@ func (r *run) controlPlane() *collect.ControlPlane {
 		r.warn("control-plane metrics: %v", err)
 		return c
 	}
-	c.Metrics, c.Signals = metrics, metrics.Signals()
+	c.Metrics = metrics
+	if c.Missing, err = collect.MissingMetrics(r.observed.after); err != nil {
+		r.warn("control-plane metrics: %v", err)
+	}
 	return c
 }
 

@@ -30,6 +30,7 @@ const churnWorkers = 64
 func (r *run) connect(ctx context.Context) error {
 	limit := r.cfg.Profile.ReadyTimeout()
 	r.enter(PhaseConnect, limit, "")
+	r.observed.timeline = r.startTimeline(ctx)
 	want := int64(r.cfg.Profile.Proxies.Count)
 	ready := func() bool { return r.fleet.Counts().Ready >= want }
 	err := poll(ctx, limit, ready)

@@ -1,0 +1,108 @@
+package harness
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// istiod's defaults, which the embedded control plane has too.
+const (
+	defaultDebounceAfter = 100 * time.Millisecond
+	defaultDebounceMax   = 10 * time.Second
+)
+
+// costReading is what the target had used at an instant.
+type costReading struct {
+	at    time.Time
+	usage target.Usage
+}
+
+// readCost notes what the target has used so far. One that does not tell is
+// warned of at the end.
+func (r *run) readCost(ctx context.Context) {
+	if usage, err := r.target.Usage(ctx); err == nil {
+		r.observed.costs = append(r.observed.costs, costReading{time.Now(), usage})
+	}
+}
+
+// explain adds to a result where the time went and what it cost the control
+// plane, and warns of what could not be seen.
+func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
+	result.TimelineRows = lines
+	c := result.ControlPlane
+	c.Steady = steadyCost(r.observed.costs, lines)
+	debounce, err := debounceOf(r.target.Info())
+	if err != nil {
+		r.warn("debounce: %v", err)
+	}
+	debounce.Steady = r.cfg.Profile.Phases.Steady.Duration
+	r.warnAll(result.AddStages(debounce))
+	result.AddSignals()
+	switch {
+	case c.Metrics == nil:
+		r.warn("control plane: no metrics to read before and after steady load: stages and signals have our own figures only")
+	case c.Metrics.Restarted:
+		r.warn("control plane: restarted during steady load, so its metrics count from then: stages have our own figures only")
+	case len(c.Missing) > 0:
+		r.warn("control plane: it does not serve %s: what they would show is missing from stages and signals", strings.Join(c.Missing, ", "))
+	}
+}
+
+// steadyCost is what the target used between the two readings; nil without them.
+func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Cost {
+	if len(readings) < 2 {
+		return nil
+	}
+	from, to := readings[0], readings[len(readings)-1]
+	c := &collect.Cost{
+		WallSeconds: to.at.Sub(from.at).Seconds(), CPUSeconds: to.usage.CPUSeconds - from.usage.CPUSeconds,
+		PeakRSSBytes: int64(max(from.usage.RSSBytes, to.usage.RSSBytes)),
+	}
+	if c.WallSeconds > 0 {
+		c.Cores = c.CPUSeconds / c.WallSeconds
+	}
+	c.PeakCores = c.Cores
+	for _, line := range lines {
+		if line.Phase != string(PhaseSteady) && line.Phase != string(PhaseDrain) {
+			continue
+		}
+		if line.Cores != nil {
+			c.PeakCores = max(c.PeakCores, *line.Cores)
+		}
+		if line.RSSBytes != nil {
+			c.PeakRSSBytes = max(c.PeakRSSBytes, *line.RSSBytes)
+		}
+	}
+	return c
+}
+
+// debounceOf returns how a target debounces, as far as it is of a kind that is
+// known to, or was told by the profile in istiod's words.
+func debounceOf(info target.Info) (collect.Debounce, error) {
+	var d collect.Debounce
+	if info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded {
+		d.After, d.Max = defaultDebounceAfter, defaultDebounceMax
+	}
+	for _, knob := range []struct {
+		name string
+		to   *time.Duration
+	}{{"PILOT_DEBOUNCE_AFTER", &d.After}, {"PILOT_DEBOUNCE_MAX", &d.Max}} {
+		text, ok := info.Env[knob.name]
+		if !ok {
+			continue
+		}
+		value, err := time.ParseDuration(text)
+		if err != nil {
+			return d, err
+		}
+		*knob.to = value
+	}
+	if info.Env["PILOT_ENABLE_EDS_DEBOUNCE"] == "false" {
+		d.After = 0 // changes of endpoints are pushed at once
+	}
+	return d, nil
+}

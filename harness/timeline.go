@@ -1,0 +1,174 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// timelineEvery is the length of a line of the timeline.
+const timelineEvery = time.Second
+
+// scrapeLimit bounds the scrape for a line, so that a control plane that
+// answers late costs the line a figure and not the timeline a line.
+const scrapeLimit = 900 * time.Millisecond
+
+// timeline takes a line a second until it is ended. Only its goroutine touches
+// the fields, until that has ended.
+type timeline struct {
+	r      *run
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	rows      []collect.TimelineRow
+	intervals *collect.Intervals
+	last      reading
+	phase     Phase
+}
+
+// reading is what lines are differences of.
+type reading struct {
+	at                  time.Time
+	issued              int
+	disconnected        int64
+	wireIn              int64
+	harnessCPU          float64
+	hasHarness, hasCost bool
+	cpu                 float64
+	pid                 int
+	pushes              float64
+	hasPushes           bool
+}
+
+// startTimeline begins to take lines; end stops it.
+func (r *run) startTimeline(ctx context.Context) *timeline {
+	t := &timeline{r: r, done: make(chan struct{}), intervals: r.collector.Intervals()}
+	ctx, t.cancel = context.WithCancel(ctx)
+	t.line(ctx) // the readings that the first line starts from
+	t.rows = nil
+	r.wait.Go(func() {
+		defer close(t.done)
+		tick := time.NewTicker(timelineEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				t.line(ctx)
+			}
+		}
+	})
+	return t
+}
+
+// end stops the timeline and returns its lines, with times that count from the
+// start of the steady phase if there was one.
+func (t *timeline) end() []collect.TimelineRow {
+	t.cancel()
+	<-t.done
+	start := time.Duration(t.r.steadyStart.Load()).Seconds()
+	for i := range t.rows {
+		t.rows[i].T -= start
+	}
+	return t.rows
+}
+
+// line appends what has happened since the line before.
+func (t *timeline) line(ctx context.Context) {
+	r := t.r
+	now := reading{at: time.Now(), pid: r.target.Info().PID, pushes: t.last.pushes, hasPushes: t.last.hasPushes}
+	row := collect.TimelineRow{T: r.clock.At(now.at).Duration().Seconds()}
+	progress, interval := r.collector.Progress(), t.intervals.Cut()
+	row.Deliveries, row.P50, row.P99 = int(interval.Deliveries), interval.P50, interval.P99
+	row.Pending, row.Connected, row.Ready = progress.Pending, progress.Connected, progress.Ready
+	now.issued = progress.Issued
+	row.Mutations = now.issued - t.last.issued
+	now.wireIn, _ = r.fleet.WireBytes()
+	row.BytesIn = now.wireIn - t.last.wireIn
+	now.disconnected = r.fleet.Counts().Disconnected
+	t.cost(ctx, &row, &now)
+	row.Phase, row.Event = t.events(&now)
+	t.rows = append(t.rows, row)
+	t.last = now
+}
+
+// cost adds CPU, memory and pushes, as far as they are to be had.
+func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *reading) {
+	seconds := now.at.Sub(t.last.at).Seconds()
+	if cpu, err := collect.OwnCPUSeconds(); err == nil {
+		now.harnessCPU, now.hasHarness = cpu, true
+		if t.last.hasHarness {
+			row.HarnessCores = ratio(cpu-t.last.harnessCPU, seconds)
+		}
+	}
+	if now.pid != 0 {
+		if u, err := t.r.target.Usage(ctx); err == nil {
+			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
+	defer cancel()
+	text, err := t.r.target.Scrape(ctx)
+	if err != nil {
+		return
+	}
+	if pushes, ok := collect.SumSeries(text, "pilot_xds_pushes"); ok {
+		if moved := pushes - t.last.pushes; moved >= 0 && t.last.hasPushes {
+			row.Pushes = &moved
+		}
+		now.pushes, now.hasPushes = pushes, true
+	}
+	if now.pid == 0 {
+		cpu, hasCPU := collect.SumSeries(text, "process_cpu_seconds_total")
+		rss, hasRSS := collect.SumSeries(text, "process_resident_memory_bytes")
+		if hasCPU && hasRSS {
+			t.target(row, now, cpu, rss)
+		}
+	}
+}
+
+// target adds what the control plane has used.
+func (t *timeline) target(row *collect.TimelineRow, now *reading, cpu, rss float64) {
+	now.cpu, now.hasCost = cpu, true
+	if t.last.hasCost && cpu >= t.last.cpu {
+		row.Cores = ratio(cpu-t.last.cpu, now.at.Sub(t.last.at).Seconds())
+	}
+	resident := int64(rss)
+	row.RSSBytes = &resident
+}
+
+func ratio(x, y float64) *float64 {
+	if y <= 0 {
+		return nil
+	}
+	q := x / y
+	return &q
+}
+
+// events describes what happened since the line before.
+func (t *timeline) events(now *reading) (phase, event string) {
+	t.r.mu.Lock()
+	current := t.r.phase
+	t.r.mu.Unlock()
+	var found []string
+	if current != t.phase {
+		found = append(found, "phase "+string(current))
+		t.phase = current
+	}
+	if n := now.disconnected - t.last.disconnected; n > 0 {
+		found = append(found, fmt.Sprintf("disconnects %d", n))
+	}
+	if t.last.pid != 0 && now.pid != t.last.pid {
+		found = append(found, "target restarted")
+	}
+	select {
+	case <-t.r.target.Exited():
+		found = append(found, "target down")
+	default:
+	}
+	return string(current), strings.Join(found, "; ")
+}
