@@ -93,9 +93,7 @@ func (b *builder) proxies() *Proxies {
 			}
 		}
 	}
-	if len(reasons) > 0 {
-		p.Failures = reasons
-	}
+	p.Failures = reasons.orNil()
 	return p
 }
 
@@ -210,7 +208,9 @@ func (b *builder) acks() *Acks {
 	a := &Acks{NacksByType: make(map[string]int64)}
 	a.AnswerTime = b.merged(func(s *shard) mergeable { return dense{s.answer} }, newCoarse(), secondsPerNanosecond)
 	var loops int64
+	reasons := make(failures)
 	for _, s := range b.c.shards {
+		reasons.merge(s.nackReasons)
 		a.Sent += s.acks
 		a.NacksInjected += s.nacksInjected
 		a.NacksInvalid += s.nacksInvalid
@@ -221,6 +221,7 @@ func (b *builder) acks() *Acks {
 			}
 		}
 	}
+	a.Reasons = reasons.orNil()
 	if at := event.Time(b.c.steadyAt.Load()); at != 0 && loops > 0 {
 		a.NackLoopRate = float64(loops) / b.c.cfg.Clock.Now().Sub(at).Seconds()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/internal/rate"
 )
 
 // Config says what a Collector collects.
@@ -84,6 +85,7 @@ type Collector struct {
 	// Safe for concurrent use.
 	clusters clusters
 	steadyAt atomic.Int64 // event.Time; 0 before the steady phase
+	ramp     atomic.Pointer[ramp]
 	strays   atomic.Int64 // events of proxies that do not exist
 	mixed    mixed
 	settled  settled
@@ -163,6 +165,29 @@ func (c *Collector) BeginSteady() event.Time {
 	now := c.cfg.Clock.Now()
 	c.steadyAt.Store(int64(now))
 	return now
+}
+
+// ramp is when the proxies were to make their first attempt to connect.
+type ramp struct {
+	start    event.Time
+	interval time.Duration
+}
+
+// FleetConnects says when the fleet begins to connect, and at what rate: a
+// proxy's time to ready counts from when its first attempt was due, so that
+// refused attempts, and the waits between them, are in it. Without this call it
+// counts from the attempt that succeeded.
+func (c *Collector) FleetConnects(start event.Time, perSecond rate.Rate) {
+	c.ramp.Store(&ramp{start: start, interval: perSecond.Interval()})
+}
+
+// due returns when proxy p was to connect; false if that is not known.
+func (c *Collector) due(p int) (at event.Time, ok bool) {
+	r := c.ramp.Load()
+	if r == nil {
+		return 0, false
+	}
+	return r.start.Add(time.Duration(p) * r.interval), true
 }
 
 // steady reports whether t is in the steady phase or the drain.

@@ -65,6 +65,7 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	}
 	px.nacks++
 	s.nacksByType[typ]++
+	s.nackReasons.count(r.Reason)
 	if r.Injected {
 		s.nacksInjected++
 	} else {
@@ -167,7 +168,7 @@ func (c *Collector) proxyLocked(s *shard, e *event.ProxyEvent) []*mutation {
 		px.wasConnected = true
 		s.connectLocked(px, true)
 	case event.Ready:
-		s.readyLocked(px, e)
+		c.readyLocked(s, px, e)
 	case event.Disconnected:
 		s.failures.add(e.Err)
 		s.disconnects++
@@ -205,7 +206,7 @@ func (s *shard) connectLocked(px *proxy, connected bool) {
 	}
 }
 
-func (s *shard) readyLocked(px *proxy, e *event.ProxyEvent) {
+func (c *Collector) readyLocked(s *shard, px *proxy, e *event.ProxyEvent) {
 	s.ready.set(e.Proxy - s.first)
 	px.readyAt = e.At
 	s.lastReady = max(s.lastReady, e.At)
@@ -215,7 +216,10 @@ func (s *shard) readyLocked(px *proxy, e *event.ProxyEvent) {
 	}
 	px.wasReady = true
 	px.timeToReady = e.Since
-	_ = s.timeToReady.RecordValue(int64(e.Since))
+	if due, ok := c.due(e.Proxy); ok {
+		px.timeToReady = e.At.Sub(due)
+	}
+	_ = s.timeToReady.RecordValue(int64(px.timeToReady))
 	for t, n := range e.ConfigBytes {
 		s.configByType[t] += n
 		px.configBytes += n

@@ -64,11 +64,15 @@ type Proxies struct {
 	ByVariant   map[string]int `json:"byVariant"`
 	// Failures count disconnects and refusals by what gRPC or the dialler said.
 	Failures map[string]int64 `json:"failures,omitempty"`
+	// Misbehaviour counts what proxies did on purpose that an Envoy in order does
+	// not, by the names of the fleet's counts.
+	Misbehaviour map[string]int64 `json:"misbehaviour,omitempty"`
 }
 
 // Sync describes the time before the steady phase.
 type Sync struct {
-	// TimeToReady is, per proxy, from its connection attempt to its first ready.
+	// TimeToReady is, per proxy, from when its first connection attempt was due to
+	// its first ready: refused attempts are in it.
 	TimeToReady *Distribution `json:"timeToReady,omitempty" unit:"s"`
 	// ReadyAgain is the same for every later ready, after a reconnect in any phase.
 	ReadyAgain *Distribution `json:"readyAgain,omitempty" unit:"s"`
@@ -182,6 +186,8 @@ type Acks struct {
 	NacksInjected int64            `json:"nacksInjected"`
 	NacksInvalid  int64            `json:"nacksInvalid"`
 	NacksByType   map[string]int64 `json:"nacksByType,omitempty"`
+	// Reasons count NACKs by the text of their error detail.
+	Reasons map[string]int64 `json:"reasons,omitempty"`
 	// NackLoopRate is, per second of the steady phase and drain, the NACKs that
 	// followed another of the same proxy and type with no ACK between.
 	NackLoopRate float64 `json:"nackLoopRate,omitempty"`

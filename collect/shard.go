@@ -50,6 +50,7 @@ type shard struct {
 
 	acks, nacksInjected, nacksInvalid, nackLoops int64
 	nacksByType                                  [event.NumTypes]int64
+	nackReasons                                  failures
 
 	sums        deliverySums
 	unexplained [numPhases]int64
@@ -113,6 +114,7 @@ func newShard(index, first, end int) *shard {
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		failures:    make(failures),
+		nackReasons: make(failures),
 		configBytes: hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
 	}
 }

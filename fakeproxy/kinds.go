@@ -17,8 +17,8 @@ const (
 	KindWaypoint = "waypoint"
 )
 
-// kinds lists the kinds in the order in which a fleet's first proxies take them.
-func kinds() []string { return []string{KindSidecar, KindRouter, KindWaypoint} }
+// Kinds lists the kinds in the order in which a fleet's first proxies take them.
+func Kinds() []string { return []string{KindSidecar, KindRouter, KindWaypoint} }
 
 // KindShares says how a fleet is made up: a weight per kind. Empty means
 // sidecars alone.
@@ -38,7 +38,7 @@ func (k KindShares) Of(n int) []string {
 	given := make(map[string]float64, len(k))
 	for i := range list {
 		furthest := math.Inf(-1)
-		for _, kind := range kinds() {
+		for _, kind := range Kinds() {
 			if behind := k[kind]/total*float64(i+1) - given[kind]; k[kind] > 0 && behind > furthest {
 				list[i], furthest = kind, behind
 			}
@@ -53,8 +53,8 @@ func (k KindShares) problems() error {
 	total := 0.0
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		weight := k[name]
-		if !slices.Contains(kinds(), name) {
-			errs = append(errs, fmt.Errorf("proxies.kinds: %q: must be one of %s", name, strings.Join(kinds(), ", ")))
+		if !slices.Contains(Kinds(), name) {
+			errs = append(errs, fmt.Errorf("proxies.kinds: %q: must be one of %s", name, strings.Join(Kinds(), ", ")))
 		}
 		if !(weight >= 0) || math.IsInf(weight, 0) {
 			errs = append(errs, fmt.Errorf("proxies.kinds.%s: %v: must be a share of 0 or more", name, weight))

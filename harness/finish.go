@@ -25,6 +25,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	})
 	result.Partial = partial
 	r.addWireBytes(result)
+	addMisbehaviour(result, r.fleet.Counts())
 	r.companions()
 	result.ControlPlane = r.controlPlane()
 	result.Environment = r.environment()

@@ -2,24 +2,25 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
-// istioVersion is what fake sidecars say they are. istiod shapes some
-// resources by it.
+// istioVersion is what fake proxies say they are. istiod shapes some resources
+// by it.
 const istioVersion = "1.31.0"
 
 // clusterID is the name under which istiod knows the cluster it runs in.
 const clusterID = "Kubernetes"
 
-// sidecarIdentity makes the node of a fake proxy, as the agent beside a real
-// Envoy does: the ID's form is "sidecar~IP~POD.NAMESPACE~NAMESPACE.svc.DOMAIN".
-func sidecarIdentity(p *mesh.Pod, variant event.Variant) fakeproxy.Identity {
+// identity makes the node of a fake proxy of a kind, as the agent beside a real
+// Envoy does: the ID's form is "KIND~IP~POD.NAMESPACE~NAMESPACE.svc.DOMAIN".
+func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identity {
 	return fakeproxy.Identity{
-		ID:       fmt.Sprintf("sidecar~%s~%s.%s~%s.svc.cluster.local", p.IP, p.Name, p.Namespace, p.Namespace),
+		ID:       fmt.Sprintf("%s~%s~%s.%s~%s.svc.cluster.local", kind, p.IP, p.Name, p.Namespace, p.Namespace),
 		Variant:  variant,
 		Cluster:  p.Service + "." + p.Namespace,
 		Locality: fakeproxy.Locality{Region: p.Region, Zone: p.Zone},
@@ -32,23 +33,63 @@ func sidecarIdentity(p *mesh.Pod, variant event.Variant) fakeproxy.Identity {
 			"ISTIO_VERSION":   istioVersion,
 			"INSTANCE_IPS":    p.IP,
 			"NODE_NAME":       p.Node,
-			"LABELS":          labels(p.Labels),
+			"LABELS":          labels(p, kind),
 		},
 	}
 }
 
-func labels(from map[string]string) map[string]any {
-	to := make(map[string]any, len(from))
-	for k, v := range from {
-		to[k] = v
+// labels are the pod's, with those by which istiod tells what a gateway is for:
+// the label that its ingress gateways are selected by, and those that its
+// gateway controller gives to the waypoints it deploys
+// (https://istio.io/latest/docs/reference/config/labels/).
+func labels(p *mesh.Pod, kind string) map[string]any {
+	own := make(map[string]any, len(p.Labels)+3)
+	for k, v := range p.Labels {
+		own[k] = v
 	}
-	return to
+	switch kind {
+	case fakeproxy.KindRouter:
+		own["istio"] = "ingressgateway"
+	case fakeproxy.KindWaypoint:
+		maps.Copy(own, map[string]any{
+			"gateway.istio.io/managed":                     "istio.io-mesh-controller",
+			"gateway.networking.k8s.io/gateway-name":       p.Service,
+			"gateway.networking.k8s.io/gateway-class-name": "istio-waypoint",
+		})
+	}
+	return own
 }
 
-// variantOf returns the variant of proxy i under the profile's setting.
+// crew is who the proxies of a fleet are, in their order.
+type crew struct {
+	identities []fakeproxy.Identity
+	variants   []event.Variant
+	names      []string
+}
+
+// crewOf gives each pod a kind and a variant, as the spec wants them. Mixed
+// variants alternate within each kind, so that no kind has but one of them.
+func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
+	c := crew{
+		identities: make([]fakeproxy.Identity, len(pods)),
+		variants:   make([]event.Variant, len(pods)),
+		names:      make([]string, len(pods)),
+	}
+	seen := make(map[string]int)
+	for i, kind := range spec.Kinds.Of(len(pods)) {
+		c.variants[i] = variantOf(spec.Variant, seen[kind])
+		c.identities[i] = identity(&pods[i], kind, c.variants[i])
+		c.names[i] = pods[i].Name + "." + pods[i].Namespace
+		seen[kind]++
+	}
+	return c
+}
+
+// variantOf returns the variant of the ith proxy of a kind under the profile's
+// setting.
 func variantOf(setting string, i int) event.Variant {
 	switch {
-	case setting == "delta", setting == "mixed" && i%2 == 1:
+	case setting == fakeproxy.VariantDelta, setting == fakeproxy.VariantMixed && i%2 == 1:
 		return event.Delta
 	default:
 		return event.SotW

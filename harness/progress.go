@@ -36,9 +36,10 @@ func (r *run) status() Status {
 	return s
 }
 
-// startProgress calls Config.Progress until the returned function is called.
-func (r *run) startProgress() (stop func()) {
-	if r.cfg.Progress == nil {
+// startProgress calls show with the present status several times a second until
+// the returned function is called. A nil show is never called.
+func startProgress(show func(Status), status func() Status) (stop func()) {
+	if show == nil {
 		return func() {}
 	}
 	quit, finished := make(chan struct{}), make(chan struct{})
@@ -51,7 +52,7 @@ func (r *run) startProgress() (stop func()) {
 			case <-quit:
 				return
 			case <-tick.C:
-				r.cfg.Progress(r.status())
+				show(status())
 			}
 		}
 	}()

@@ -77,7 +77,7 @@ func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
-	stopProgress := r.startProgress()
+	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {
 		return nil, errors.Join(err, r.stop(ctx), removeIfEmpty(cfg.Dir))
@@ -142,23 +142,16 @@ func (r *run) start(ctx context.Context) error {
 // startFleet makes the collector and lets the fleet connect.
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
-	identities := make([]fakeproxy.Identity, len(r.mesh.Proxies))
-	variants := make([]event.Variant, len(identities))
-	names := make([]string, len(identities))
-	for i := range r.mesh.Proxies {
-		variants[i] = variantOf(p.Proxies.Variant, i)
-		identities[i] = sidecarIdentity(&r.mesh.Proxies[i], variants[i])
-		names[i] = r.mesh.Proxies[i].Name + "." + r.mesh.Proxies[i].Namespace
-	}
+	crew := crewOf(r.mesh.Proxies, p.Proxies)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(identities), Variants: variants, Names: names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
+		Proxies: len(crew.identities), Variants: crew.variants, Names: crew.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
 	}); err != nil {
 		return err
 	}
 	r.sink = &fleetSink{Collector: r.collector}
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: identities,
+		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: crew.identities,
 		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
 	}); err != nil {
 		return err
@@ -166,6 +159,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
 	r.meter = collect.StartSelfMeter()
 	ctx, r.cancel = context.WithCancel(ctx)
+	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)
 	r.wait.Go(func() {
 		if err := r.fleet.Run(ctx); err != nil && ctx.Err() == nil {
 			r.warn("fleet: %v", err)

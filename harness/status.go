@@ -13,6 +13,9 @@ const (
 	PhaseSteady  Phase = "steady"
 	PhaseDrain   Phase = "drain"
 	PhaseStop    Phase = "stop"
+
+	// PhaseHold is a standing fleet's after PhaseConnect, while all are ready.
+	PhaseHold Phase = "hold"
 )
 
 // Status is what a run is doing, for progress display.
@@ -27,6 +30,8 @@ type Status struct {
 	Want, Connected, Ready int
 	// Refused counts connection attempts that failed so far.
 	Refused int
+	// Responses have been received, of all types.
+	Responses int
 	// Issued of Scheduled mutations have been written.
 	Issued, Scheduled int
 	// Deliveries have arrived; Pending ones are still expected.

@@ -66,6 +66,7 @@ func describe(r *collect.Result) (*document, error) {
 	d.fact("Pairs", pairs(r.Propagation))
 	d.fact("Correctness", correctness(r))
 	d.fact("Answers", answers(r.Acks))
+	d.fact("Misbehaviour", misbehaviour(r.Proxies))
 	d.fact("Control plane", controlPlane(r.ControlPlane))
 	d.fact("Harness", harness(r.Harness))
 	d.table(propagation(r.Propagation))
@@ -81,11 +82,7 @@ func describe(r *collect.Result) (*document, error) {
 			d.notes = append(d.notes, fact{"Bottleneck", reason})
 		}
 	}
-	if r.Proxies != nil {
-		for _, reason := range slices.Sorted(maps.Keys(r.Proxies.Failures)) {
-			d.notes = append(d.notes, fact{"Failure", fmt.Sprintf("%s times: %s", count(r.Proxies.Failures[reason]), reason)})
-		}
-	}
+	d.notes = append(d.notes, reasons(r)...)
 	for _, w := range r.Warnings {
 		d.notes = append(d.notes, fact{"Warning", w})
 	}

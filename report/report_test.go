@@ -117,6 +117,8 @@ func failedResult(t *testing.T) *collect.Result {
 	r.Propagation.Unreached, r.Propagation.Unexplained = 3, 1
 	r.Convergence = &collect.Convergence{Diverged: 2, GhostEndpoints: 5, MissingEndpoints: 1, StuckWarming: new(2), OrderingViolations: 1}
 	r.Acks.NacksInvalid, r.Acks.NackLoopRate = 40, 1.5
+	r.Acks.Reasons = map[string]int64{`cluster "a": has no name`: 40, "rejected on purpose by the profile's proxies.nack": 12}
+	r.Proxies.Misbehaviour = map[string]int64{"nacksInjected": 12}
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true

@@ -30,6 +30,22 @@ func Text(w io.Writer, r *collect.Result, o Options) error {
 	t := &textWriter{color: o.Color}
 	t.line(t.paint(string(d.verdict), d.verdict.good()), "  ", d.headline)
 	t.line()
+	t.body(d)
+	if o.Dir != "" {
+		t.line()
+		t.labelled("Files", o.Dir)
+	}
+	_, err = w.Write(t.out.Bytes())
+	return err
+}
+
+type textWriter struct {
+	out   bytes.Buffer
+	color bool
+}
+
+// body writes all but the headline.
+func (t *textWriter) body(d *document) {
 	for _, f := range d.facts {
 		t.labelled(f.label, f.text)
 	}
@@ -44,17 +60,6 @@ func Text(w io.Writer, r *collect.Result, o Options) error {
 	for _, n := range d.notes {
 		t.labelled(n.label, n.text)
 	}
-	if o.Dir != "" {
-		t.line()
-		t.labelled("Files", o.Dir)
-	}
-	_, err = w.Write(t.out.Bytes())
-	return err
-}
-
-type textWriter struct {
-	out   bytes.Buffer
-	color bool
 }
 
 // line writes its parts without blanks at the end.

@@ -87,6 +87,8 @@ func describe(s harness.Status) string {
 		if s.Refused > 0 {
 			parts = append(parts, fmt.Sprintf("refused %d", s.Refused))
 		}
+	case harness.PhaseHold:
+		parts = append(parts, fmt.Sprintf("ready %d of %d", s.Ready, s.Want), fmt.Sprintf("responses %d, refused %d", s.Responses, s.Refused))
 	case harness.PhaseWarmup, harness.PhaseSteady, harness.PhaseDrain:
 		parts = append(parts, fmt.Sprintf("ready %d of %d", s.Ready, s.Want),
 			fmt.Sprintf("mutations %d of %d", s.Issued, s.Scheduled),

@@ -1,5 +1,146 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
 
-func proxiesCommand(s streams) *cobra.Command { return &cobra.Command{Use: "proxies"} }
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/proxyconfig"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+const proxiesLong = `Fake Envoys alone: they connect to a running control plane and stay, with no
+churn, until Ctrl-C or --duration. A summary is printed at the end. Their pods
+need not exist: they are strangers to the control plane, which gives them what
+any workload of the namespace gets.
+
+With --dump, one fake Envoy connects, waits until it holds everything, and prints
+it in the manner of istioctl proxy-config; a section may be named: clusters,
+endpoints, listeners, routes or all.
+
+  xdsbench proxies --xds-address 127.0.0.1:15010 --count 1000 --connect-rate 50/s
+  xdsbench proxies --xds-address 127.0.0.1:15010 --dump
+  xdsbench proxies --xds-address 127.0.0.1:15010 --dump endpoints --format json`
+
+// proxiesFlags are the flags of proxies.
+type proxiesFlags struct {
+	cfg         harness.FleetConfig
+	connectRate string
+	kind        string
+	duration    time.Duration
+	dump        bool
+	timeout     time.Duration
+	format      string
+	quiet       bool
+}
+
+func proxiesCommand(s streams) *cobra.Command {
+	f := proxiesFlags{cfg: harness.FleetConfig{Spec: fakeproxy.DefaultSpec()}}
+	spec := &f.cfg.Spec
+	c := &cobra.Command{
+		Use:   "proxies --xds-address HOST:PORT [--dump [SECTION]]",
+		Short: "Fake Envoys alone: keep them connected, or dump what one holds",
+		Long:  proxiesLong,
+		Args:  argsAtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.resolve(args); err != nil {
+				return usageError(err)
+			}
+			if f.dump {
+				return f.dumpOne(c.Context(), s, append(args, proxyconfig.All)[0])
+			}
+			return f.keep(c.Context(), s)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.cfg.XDSAddress, "xds-address", "", "HOST:PORT of the control plane; several separated by commas (required)")
+	flags.IntVar(&spec.Count, "count", spec.Count, "number of fake proxies")
+	flags.StringVar(&spec.Variant, "variant", spec.Variant, "xDS variant: sotw, delta or mixed")
+	flags.StringVar(&f.connectRate, "connect-rate", spec.ConnectRate.String(), "how many connect per second")
+	flags.StringVar(&f.kind, "kind", fakeproxy.KindSidecar, "node type: "+strings.Join(fakeproxy.Kinds(), ", "))
+	flags.StringVar(&f.cfg.Namespace, "namespace", "default", "the namespace they claim to be in")
+	flags.DurationVar(&f.duration, "duration", 0, "how long to stay; 0 is until Ctrl-C")
+	flags.BoolVar(&f.dump, "dump", false, "print what one proxy holds, and end")
+	flags.DurationVar(&f.timeout, "timeout", 20*time.Second, "how long --dump waits until the proxy holds everything")
+	flags.StringVar(&f.format, "format", "text", "what to print: text or json")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	return c
+}
+
+// resolve checks the flags, all at once.
+func (f *proxiesFlags) resolve(args []string) error {
+	var errs []error
+	perSecond, err := rate.Parse(f.connectRate)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("--connect-rate: %w", err))
+	} else {
+		f.cfg.Spec.ConnectRate = perSecond
+	}
+	f.cfg.Spec.Kinds = fakeproxy.KindShares{f.kind: 1}
+	if f.format != "text" && f.format != "json" {
+		errs = append(errs, fmt.Errorf("--format: %q: must be text or json", f.format))
+	}
+	if f.duration < 0 {
+		errs = append(errs, fmt.Errorf("--duration: %s: must be 0s or more", f.duration))
+	}
+	if len(args) > 0 && !f.dump {
+		errs = append(errs, fmt.Errorf("%q: a section is for --dump", args[0]))
+	} else if len(args) > 0 {
+		errs = append(errs, proxyconfig.Check(args[0]))
+	}
+	if err == nil {
+		errs = append(errs, f.cfg.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+// keep holds the fleet until it is interrupted, which is its ordinary end.
+func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	show := newProgress(s.stderr, f.quiet)
+	f.cfg.Progress = show.update
+	result, err := harness.KeepConnected(ctx, f.cfg)
+	show.done()
+	if result == nil {
+		return runError(err)
+	}
+	if f.format == "json" {
+		return errors.Join(err, report.JSON(s.stdout, result))
+	}
+	return errors.Join(err, report.Fleet(s.stdout, result))
+}
+
+func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) error {
+	show := newProgress(s.stderr, f.quiet)
+	f.cfg.Progress = show.update
+	dump, err := harness.DumpProxy(ctx, f.cfg, f.timeout)
+	show.done()
+	if err != nil {
+		return interruptedOr(ctx, runError(err))
+	}
+	if !dump.Ready {
+		fmt.Fprintf(s.stderr, "xdsbench: the proxy is not ready after %s: this is what it holds so far\n", f.timeout)
+	}
+	if dump, err = proxyconfig.Select(dump, section); err != nil {
+		return usageError(err)
+	}
+	if f.format == "text" {
+		return proxyconfig.Text(s.stdout, dump)
+	}
+	e := json.NewEncoder(s.stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(dump)
+}

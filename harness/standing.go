@@ -1,0 +1,192 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/mesh"
+)
+
+// FleetConfig is what a fleet without a mesh and a target of its own needs.
+type FleetConfig struct {
+	Spec fakeproxy.Spec
+	// XDSAddress is the control plane's, HOST:PORT; several separated by commas.
+	XDSAddress string
+	// Namespace is where the proxies claim to be.
+	Namespace string
+	Seed      uint64
+	// Log may be nil.
+	Log *slog.Logger
+	// Progress, if set, is called several times a second.
+	Progress func(Status)
+}
+
+// Validate lists everything that is wrong, one line each.
+func (cfg *FleetConfig) Validate() error {
+	errs := []error{cfg.Spec.Validate(), fakeproxy.CheckLimits(cfg.Spec)}
+	if cfg.Spec.Count > maxStrangers {
+		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStrangers))
+	}
+	for _, reason := range validation.IsDNS1123Label(cfg.Namespace) {
+		errs = append(errs, fmt.Errorf("namespace: %q: %s", cfg.Namespace, reason))
+	}
+	for _, address := range cfg.addresses() {
+		if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+			errs = append(errs, fmt.Errorf("xds-address: %q: must be HOST:PORT, several separated by commas", address))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (cfg *FleetConfig) addresses() []string { return strings.Split(cfg.XDSAddress, ",") }
+
+// standing is a fleet that stands alone.
+type standing struct {
+	fleet     *fakeproxy.Fleet
+	collector *collect.Collector
+	sink      *fleetSink
+	meter     *collect.SelfMeter
+	want      int
+	began     time.Time
+
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+}
+
+// stand lets a fleet connect. It stays until stop is called, also when ctx ends.
+func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, invalid(err)
+	}
+	crew := crewOf(strangers(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
+	clock := event.NewClock()
+	s := &standing{want: cfg.Spec.Count, began: time.Now()}
+	var err error
+	if s.collector, err = collect.New(collect.Config{
+		Proxies: cfg.Spec.Count, Variants: crew.variants, Names: crew.names, Clock: clock, Log: cfg.Log,
+	}); err != nil {
+		return nil, err
+	}
+	s.sink = &fleetSink{Collector: s.collector}
+	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
+		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: crew.identities,
+		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
+	}); err != nil {
+		return nil, err
+	}
+	s.meter = collect.StartSelfMeter()
+	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
+	s.wait.Go(func() { _ = s.fleet.Run(ctx) }) // returns nil once stop ends ctx
+	return s, nil
+}
+
+func (s *standing) stop() {
+	s.cancel()
+	s.wait.Wait()
+}
+
+// status says how the fleet is doing.
+func (s *standing) status() Status {
+	counts := s.fleet.Counts()
+	status := Status{
+		Phase: PhaseConnect, Elapsed: time.Since(s.began), Want: s.want,
+		Connected: int(counts.Connected), Ready: int(counts.Ready), Refused: int(counts.Refused),
+		Responses: int(counts.Responses),
+	}
+	if status.Ready == s.want {
+		status.Phase = PhaseHold
+	}
+	return status
+}
+
+// KeepConnected connects a fleet and keeps it connected until ctx ends. The
+// result says how that went; it has nothing on mutations. The error is not nil
+// if no proxy could connect.
+func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error) {
+	s, err := stand(ctx, cfg, false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	stopProgress := startProgress(cfg.Progress, s.status)
+	<-ctx.Done()
+	stopProgress()
+	stuck := len(s.fleet.Stuck())
+	result := s.collector.Finish(collect.Final{})
+	result.Convergence = &collect.Convergence{StuckWarming: &stuck}
+	result.Mutations, result.Propagation, result.Volume = nil, nil, nil // there were none
+	in, out := s.fleet.WireBytes()
+	result.Sync.Volume.WireBytes = &collect.WireBytes{In: in, Out: out}
+	addMisbehaviour(result, s.fleet.Counts())
+	if err := s.meter.Stop(result.Harness); err != nil {
+		result.Warnings = append(result.Warnings, err.Error())
+	}
+	if result.Proxies.Connected > 0 {
+		return result, nil
+	}
+	return result, s.neverConnected()
+}
+
+// neverConnected says why there was no connection, as far as that is known.
+func (s *standing) neverConnected() error {
+	if err := s.sink.lastFailure(); err != nil {
+		return fmt.Errorf("no proxy could connect: %w", err)
+	}
+	return errors.New("no proxy could connect: the control plane did not answer")
+}
+
+// DumpProxy connects one fake proxy, waits until it is ready, at most for limit,
+// and describes what it then holds, with the content of the resources.
+func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakeproxy.Dump, error) {
+	cfg.Spec.Count = 1
+	s, err := stand(ctx, cfg, true)
+	if err != nil {
+		return fakeproxy.Dump{}, err
+	}
+	defer s.stop()
+	stopProgress := startProgress(cfg.Progress, s.status)
+	err = poll(ctx, limit, func() bool { return s.fleet.Counts().Ready == 1 })
+	stopProgress()
+	dump := s.fleet.Dump(0)
+	switch {
+	case err != nil && !errors.Is(err, errLimit):
+		return dump, err
+	case !dump.Connected:
+		return dump, s.neverConnected()
+	}
+	return dump, nil
+}
+
+// maxStrangers is how many addresses 198.18.0.0/15 has for proxies.
+const maxStrangers = 1<<17 - 2
+
+// strangers are the pods of n proxies that the control plane does not know as
+// workloads. Their addresses are of the block set aside for benchmarks (RFC
+// 2544), which no pod of a mesh is in.
+func strangers(n int, namespace string) []mesh.Pod {
+	pods := make([]mesh.Pod, n)
+	ip := netip.AddrFrom4([4]byte{198, 18, 0, 1})
+	for i := range pods {
+		pods[i] = mesh.Pod{
+			Name: mesh.ManagedByValue + "-" + strconv.Itoa(i), Namespace: namespace, Service: mesh.ManagedByValue,
+			IP: ip.String(), Node: mesh.ManagedByValue, ServiceAccount: "default",
+			Labels: map[string]string{"app": mesh.ManagedByValue},
+		}
+		ip = ip.Next()
+	}
+	return pods
+}
