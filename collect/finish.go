@@ -16,6 +16,9 @@ type Final struct {
 	Held func(proxy int) iter.Seq2[string, []uint64]
 	// Truth yields what the mesh has, in the same form.
 	Truth iter.Seq2[string, []uint64]
+	// Scoped says that a proxy need not subscribe to every cluster of Truth.
+	// Otherwise one that it does not subscribe to makes it diverged.
+	Scoped func(proxy int) bool
 	// StuckWarming counts proxies that wait for resources; nil if not known.
 	StuckWarming *int
 }
@@ -117,15 +120,18 @@ func (c *Collector) converge(f Final) *Convergence {
 		if s := c.shards[p/c.shardSize]; s.proxy(p).retired {
 			continue
 		}
-		result.compare(p, f.Held(p), truths)
+		result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
 	}
 	return result
 }
 
-func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth) {
-	diverged := false
+func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) {
+	diverged, unknown := false, len(truths)
 	for name, endpoints := range held {
 		t, known := truths[name]
+		if known {
+			unknown--
+		}
 		if !known || (len(endpoints) == t.count && event.FingerprintOf(endpoints) == t.state) {
 			continue
 		}
@@ -136,6 +142,10 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 		if len(v.Examples) < maxExamples {
 			v.Examples = append(v.Examples, Divergence{Proxy: p, Cluster: name, Ghosts: ghosts, Missing: missing})
 		}
+	}
+	if unknown > 0 && !scoped {
+		diverged = true
+		v.MissingClusters += int64(unknown)
 	}
 	if diverged {
 		v.Diverged++

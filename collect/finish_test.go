@@ -28,16 +28,16 @@ func TestConvergenceComparesEveryProxyWithTheMesh(t *testing.T) {
 		Held: func(p int) iter.Seq2[string, []uint64] {
 			return maps.All([]map[string][]uint64{
 				{"a": {3, 2, 1}, "b": {4}, "foreign": {9}},
-				{"a": {1, 2, 5, 6}},        // two ghosts, one missing
+				{"a": {1, 2, 5, 6}},        // two ghosts, one missing; does not know b
 				{"a": {1, 2, 3}, "b": nil}, // nothing arrived
-				{"a": {1, 1, 2, 3}},        // one too many
+				{"a": {1, 1, 2, 3}},        // one too many; does not know b
 				{"a": nil},                 // retired: not compared
 			}[p])
 		},
 		StuckWarming: &stuck,
 	})
 	want := &collect.Convergence{
-		Diverged: 3, GhostEndpoints: 3, MissingEndpoints: 2, StuckWarming: &stuck,
+		Diverged: 3, GhostEndpoints: 3, MissingEndpoints: 2, MissingClusters: 2, StuckWarming: &stuck,
 		Examples: []collect.Divergence{
 			{Proxy: 1, Cluster: "a", Ghosts: 2, Missing: 1},
 			{Proxy: 2, Cluster: "b", Missing: 1},

@@ -204,6 +204,9 @@ type Convergence struct {
 	// Both are summed over proxies.
 	GhostEndpoints   int64 `json:"ghostEndpoints"`
 	MissingEndpoints int64 `json:"missingEndpoints"`
+	// MissingClusters are clusters of the mesh that a proxy does not subscribe
+	// to, summed over proxies: it was never told of them.
+	MissingClusters int64 `json:"missingClusters,omitempty"`
 	StuckWarming     *int  `json:"stuckWarming,omitempty"`
 	// OrderingViolations are resources that nothing had subscribed to.
 	OrderingViolations int64        `json:"orderingViolations"`

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -65,56 +67,79 @@ func (c *cluster) openFake(ctx context.Context, private string, log *slog.Logger
 }
 
 func (c *cluster) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
-	client, config, err := Connect(kubeconfig, kubeContext)
+	api, err := Connect(kubeconfig, kubeContext)
 	if err != nil {
 		return err
 	}
-	c.client, c.real = client, true
-	c.close = func() error { return os.RemoveAll(private) }
-	if err := clientcmd.WriteToFile(*config, c.kubeconfig); err != nil {
-		return fmt.Errorf("kubeconfig for the target: %w", err)
+	c.client, c.real = api.Client, true
+	c.close = func() error {
+		api.Close()
+		return os.RemoveAll(private)
 	}
-	return checkAccess(ctx, client)
+	err = clientcmd.WriteToFile(*api.config, c.kubeconfig)
+	if err == nil {
+		err = checkAccess(ctx, api.Client)
+	}
+	if err != nil {
+		api.Close()
+		return fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	return nil
 }
 
+// APIServer is a real API server that the user named.
+type APIServer struct {
+	Client kubernetes.Interface
+
+	// config is the kubeconfig cut down to the one context.
+	config *clientcmdapi.Config
+	http   *http.Client
+}
+
+// Close closes the connections that are not in use.
+func (a *APIServer) Close() { utilnet.CloseIdleConnectionsFor(a.http.Transport) }
+
 // Connect opens the API server that a kubeconfig names, with no client-side
-// rate limit. It also returns the kubeconfig cut down to the one context.
+// rate limit.
 //
 // An API server that is not on this machine must be named by its context, so
 // that no run hits a cluster only because it was the current one.
-func Connect(kubeconfig, kubeContext string) (kubernetes.Interface, *clientcmdapi.Config, error) {
+func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig},
 		&clientcmd.ConfigOverrides{CurrentContext: kubeContext})
 	raw, err := loader.RawConfig()
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	if kubeContext != "" {
 		raw.CurrentContext = kubeContext
 	}
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	if kubeContext == "" && !onLoopback(config.Host) {
-		return nil, nil, fmt.Errorf("kubeconfig %s: its current context %q is the API server %s, not on this machine: name the context with --context to load that cluster",
+		return nil, fmt.Errorf("kubeconfig %s: its current context %q is the API server %s, not on this machine: name the context with --context to load that cluster",
 			kubeconfig, raw.CurrentContext, config.Host)
 	}
 	if err := clientcmdapi.MinifyConfig(&raw); err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	if err := clientcmdapi.FlattenConfig(&raw); err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.UserAgent = mesh.ManagedByValue
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	api := &APIServer{config: &raw}
+	if api.http, err = rest.HTTPClientFor(config); err == nil {
+		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
 	}
-	return client, &raw, nil
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	return api, nil
 }
 
 func onLoopback(host string) bool {

@@ -112,6 +112,16 @@ func (r *run) companions() {
 	}
 }
 
+// unheard warns of a run in which no change could be seen to arrive.
+func (r *run) unheard(result *collect.Result) {
+	m, p := result.Mutations, result.Propagation
+	if m == nil || p == nil || m.Applied == m.Silent || p.Expected > 0 {
+		return
+	}
+	r.warn("no proxy subscribed to a cluster that changed: does the control plane watch this API server, and does it name its EDS resources %q (--clusters)?",
+		r.cfg.Profile.Target.ClusterName)
+}
+
 // environment describes what the run was made with.
 func (r *run) environment() *collect.Environment {
 	e, err := collect.Host()

@@ -41,7 +41,7 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 				return fmt.Errorf("the API server does not answer: %w", err)
 			}
 			if !answer.Status.Allowed {
-				errs = append(errs, fmt.Errorf("kubeconfig: its user may not %s %s on this cluster: grant it, or use another user", verb, r.Resource))
+				errs = append(errs, fmt.Errorf("its user may not %s %s on this cluster: grant it, or use another user", verb, r.Resource))
 			}
 		}
 	}

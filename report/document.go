@@ -188,6 +188,9 @@ func correctness(r *collect.Result) string {
 			"diverged "+count(c.Diverged),
 			"ghost endpoints "+count(c.GhostEndpoints),
 			"missing endpoints "+count(c.MissingEndpoints))
+		if c.MissingClusters > 0 {
+			parts = append(parts, "missing clusters "+count(c.MissingClusters))
+		}
 		if c.StuckWarming != nil && *c.StuckWarming > 0 {
 			parts = append(parts, "stuck warming "+count(*c.StuckWarming))
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
-	closed := closedAddress(t)
+	closed, kubeconfig := closedAddress(t), fakeCluster(t)
 	existing := t.TempDir()
 	crashing := script(t, "echo starting up; echo 'FATAL: no such registry' >&2; exit 3")
 	tests := map[string]struct {
@@ -38,7 +38,8 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 		"no istiod":            {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", "no/pilot-discovery", "-o", out(t)}, exitFailed, []string{"no/pilot-discovery"}},
 		"no istiod path":       {[]string{"run", "smoke", "--target", "istiod"}, exitUsage, []string{"target.binary"}},
 		"crashing istiod":      {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", crashing, "-o", out(t)}, exitFailed, []string{"FATAL: no such registry", "exit status 3"}},
-		"refusing address":     {[]string{"run", "smoke", "--target", "external", "--xds-address", closed, "-o", out(t)}, exitFailed, []string{closed, "refused"}},
+		"refusing address":     {[]string{"run", "smoke", "--target", "external", "--xds-address", closed, "--kubeconfig", kubeconfig, "-o", out(t)}, exitFailed, []string{closed, "refused"}},
+		"external alone":       {[]string{"run", "smoke", "--target", "external", "--xds-address", closed}, exitUsage, []string{"--kubeconfig", "fakekube"}},
 		"no result":            {[]string{"report", existing}, exitUsage, []string{existing, "result"}},
 		"clean without target": {[]string{"clean"}, exitUsage, []string{"--kubeconfig"}},
 	}
@@ -85,7 +86,7 @@ func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
 	l := listen(t)
 	dir := out(t)
 	code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
-		"--target", "external", "--xds-address", l.Addr().String(), "--set", "phases.readyTimeout=2s")
+		"--target", "external", "--xds-address", l.Addr().String(), "--kubeconfig", fakeCluster(t), "--set", "phases.readyTimeout=2s")
 	if code != exitFailed || !strings.Contains(stderr, "0 of 20 ready after 2s") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}

@@ -23,11 +23,12 @@ func cleanCommand(s streams) *cobra.Command {
 			if kubeconfig == "" {
 				return usageError(errors.New("--kubeconfig: say which cluster to clean"))
 			}
-			client, _, err := harness.Connect(kubeconfig, kubeContext)
+			api, err := harness.Connect(kubeconfig, kubeContext)
 			if err != nil {
 				return err
 			}
-			n, err := harness.Clean(c.Context(), client, runID)
+			defer api.Close()
+			n, err := harness.Clean(c.Context(), api.Client, runID)
 			if err != nil {
 				return interruptedOr(c.Context(), err)
 			}

@@ -24,10 +24,7 @@ func TestAnyControlPlaneCanBeMeasuredAsACommand(t *testing.T) {
 }
 
 func TestAnyControlPlaneCanBeMeasuredWhereItRuns(t *testing.T) {
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	_, output := start(t, "fakekube", "--write-kubeconfig", kubeconfig)
-	awaitText(t, output, "API server on")
-
+	kubeconfig := fakeCluster(t)
 	address := closedAddress(t)
 	server := exec.CommandContext(t.Context(), gcpServer(t), "--kubeconfig", kubeconfig, "--listen", address)
 	server.Stderr = os.Stderr
@@ -46,6 +43,15 @@ func TestAnyControlPlaneCanBeMeasuredWhereItRuns(t *testing.T) {
 	if code, stdout, stderr = command(t.Context(), "clean", "--kubeconfig", kubeconfig); code != exitDone || !strings.Contains(stdout, "removed 0 ") {
 		t.Errorf("the run left something behind: exit %d: %s%s", code, stdout, stderr)
 	}
+}
+
+// fakeCluster starts the API server in memory as a process of its own.
+func fakeCluster(t *testing.T) (kubeconfig string) {
+	t.Helper()
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	_, output := start(t, "fakekube", "--write-kubeconfig", kubeconfig)
+	awaitText(t, output, "API server on")
+	return kubeconfig
 }
 
 // gcpServer builds the test suite's own control plane.

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/target"
 )
 
 const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
@@ -78,6 +79,9 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	}
 	if f.context != "" && f.kubeconfig == "" {
 		return usageError(errors.New("--context: needs --kubeconfig"))
+	}
+	if profile.Target.Kind == target.KindExternal && f.kubeconfig == "" {
+		return usageError(errors.New("--target external: needs --kubeconfig of the API server that the control plane watches, or no change would reach it (`xdsbench fakekube` serves as one)"))
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -76,3 +76,18 @@ func planned(t *testing.T, file string) []string {
 	}
 	return lines
 }
+
+func TestClustersThatNobodySubscribesToAreNotPassedOverInSilence(t *testing.T) {
+	dir := out(t)
+	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "1s", "--clusters", "{service}:{port}")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	r := load(t, dir)
+	if r.Propagation.Expected != 0 || r.Convergence.Diverged != 20 || r.Convergence.MissingClusters == 0 {
+		t.Errorf("propagation %+v, convergence %+v", r.Propagation, r.Convergence)
+	}
+	if !strings.Contains(stdout, "no proxy subscribed to a cluster that changed") {
+		t.Errorf("no warning in:\n%s", stdout)
+	}
+}
