@@ -56,7 +56,7 @@ func (c *connection) handleSotwLocked(t xdsType, req *cache.Request, names *name
 	switch {
 	case w.names.len() == 0, !first && len(added) == 0:
 	case first || len(added) == w.names.len():
-		c.answerLocked(c.wholeLocked(t, nil))
+		c.answerLocked(c.wholeLocked(t, nil), c.withheldLocked(t))
 	default:
 		c.answerLocked(c.namedLocked(t, added, nil))
 	}
@@ -109,7 +109,7 @@ func (c *connection) handleDeltaLocked(t xdsType, req *cache.DeltaRequest, sub c
 	}
 	known := req.GetInitialResourceVersions()
 	if len(subscribe) == w.names.len() {
-		c.answerLocked(c.wholeLocked(t, known))
+		c.answerLocked(c.wholeLocked(t, known), c.withheldLocked(t))
 		return
 	}
 	// A name that the client subscribes to once more is sent once more: the

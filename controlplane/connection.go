@@ -45,6 +45,11 @@ type connection struct {
 	closed   bool
 	pushing  *inFlight
 	sentHome *inbound // whose clusters were sent last
+
+	// For injected faults.
+	synced   *snapshot // that its requests for endpoints were last answered from
+	lastDue  time.Time // of the pushes that are held back
+	withheld []string  // clusters whose endpoints come first
 }
 
 // watch is the state of one type on a stream.
@@ -90,6 +95,7 @@ func (c *connection) identify(node *core.Node) error {
 	c.version = fields["ISTIO_VERSION"].GetStringValue()
 	c.cluster = fields["CLUSTER_ID"].GetStringValue()
 	c.server.add(c)
+	c.server.faults.denies(c.id.name, false)
 	return nil
 }
 
@@ -182,13 +188,47 @@ func (c *connection) begin(p *pushRequest, done func()) {
 		done()
 		return
 	}
-	c.pushing = &inFlight{start: p.start, remaining: len(responses), done: done}
+	flight := &inFlight{start: p.start, remaining: len(responses), done: done}
 	for _, r := range responses {
-		r.push = c.pushing
+		r.push = flight
 	}
+	responses[0].first = true
+	if d, ok := c.server.faults.hold(c.id.name); ok {
+		c.holdLocked(d, responses, flight)
+		c.mu.Unlock()
+		done()
+		return
+	}
+	c.pushing = flight
+	c.queueLocked(responses)
+	c.mu.Unlock()
+}
+
+func (c *connection) queueLocked(responses []*response) {
 	c.outbox = append(c.outbox, responses...)
 	c.pumpLocked()
-	c.mu.Unlock()
+}
+
+// holdLocked holds back a push, as an injected fault. The push is over for the
+// push queue, so that the delay delays and nothing else: it takes no slot of
+// PILOT_PUSH_THROTTLE, and does not hold up the next push. One that is due
+// before its predecessor leaves right after it.
+func (c *connection) holdLocked(d time.Duration, responses []*response, flight *inFlight) {
+	flight.done = func() {}
+	began := time.Now()
+	due := began.Add(d)
+	if due.Before(c.lastDue) {
+		due = c.lastDue
+	}
+	c.lastDue = due
+	c.server.faults.timer.at(due, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.closed {
+			c.server.faults.held(time.Since(began))
+			c.queueLocked(responses)
+		}
+	})
 }
 
 // send passes the current response to the stream, and then lets the next one
@@ -203,6 +243,9 @@ func (c *connection) send(nonce string, write func(*bundle) error) error {
 	c.watches[r.kind].sent = nonce
 	c.mu.Unlock()
 
+	if r.first {
+		r.took += c.server.faults.burn()
+	}
 	began := time.Now()
 	if err := write(r.content); err != nil {
 		return err

@@ -18,11 +18,12 @@ func (c *connection) wholeLocked(t xdsType, known map[string]string) *response {
 	switch t {
 	case typeCDS:
 		c.sentHome = c.homeLocked(s)
-		r.content = s.routing.clusterBundle(c.sentHome)
+		r.content = c.withholdLocked(s, s.routing.clusterBundle(c.sentHome))
 	case typeLDS:
 		r.content = s.routing.listenerBundle(c.homeLocked(s))
 	case typeEDS:
-		r.content = s.endpointsOfSet(c.watches[t].names)
+		c.synced = s
+		r.content = c.hastenLocked(s, s.endpointsOfSet(c.watches[t].names))
 	default:
 		r.content = s.routing.routesOfSet(c.watches[t].names, c.id.namespace)
 	}
@@ -61,6 +62,7 @@ func (c *connection) namedLocked(t xdsType, names []string, known map[string]str
 	s := c.server.snapshot.Load()
 	r := &response{kind: t, version: s.version}
 	if t == typeEDS {
+		c.synced = s
 		r.content = s.endpointsOfNames(names)
 	} else {
 		r.content = s.routing.routes(names, c.id.namespace)
@@ -92,6 +94,9 @@ func (c *connection) homeLocked(s *snapshot) *inbound {
 // which it must be sent.
 func (c *connection) pushResponsesLocked(p *pushRequest) []*response {
 	s := c.server.snapshot.Load()
+	if c.server.faults.denies(c.id.name, true) {
+		return nil
+	}
 	var out []*response
 	for t := range typeCount {
 		if !c.watches[t].open || (!p.full && t != typeEDS) {
@@ -103,7 +108,7 @@ func (c *connection) pushResponsesLocked(p *pushRequest) []*response {
 			out = append(out, r)
 		}
 	}
-	return out
+	return c.server.faults.repeat(out)
 }
 
 func (c *connection) pushResponseLocked(t xdsType, s *snapshot, p *pushRequest) *response {
@@ -196,7 +201,7 @@ func (c *connection) changedEndpointsLocked(s *snapshot, p *pushRequest) *respon
 		return nil
 	}
 	changed := s.changedEndpoints(p, names)
-	r := &response{content: changed.content}
+	r := &response{content: c.server.faults.outdate(c.id.name, changed.content, c.synced)}
 	if c.delta {
 		r.removed = changed.removed
 	}

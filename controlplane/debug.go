@@ -76,6 +76,7 @@ func (p *pages) handler() http.Handler {
 	mux.HandleFunc("GET /ready", p.serveReady)
 	mux.HandleFunc("GET /version", p.serveVersion)
 	mux.HandleFunc("GET /debug/syncz", p.serveSyncz)
+	mux.HandleFunc("GET /debug/faults", p.serveFaults)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -109,5 +110,18 @@ func (p *pages) serveSyncz(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(list); err != nil {
 		p.server.log.Debug("write syncz", "error", err)
+	}
+}
+
+// serveFaults tells what was injected so far.
+func (p *pages) serveFaults(w http.ResponseWriter, _ *http.Request) {
+	now := p.server.snapshot.Load()
+	if p.server.faults == nil || now == nil {
+		http.Error(w, "no faults are injected: set variables "+FaultPrefix+"...", http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(p.server.faults.snapshotRecord(now)); err != nil {
+		p.server.log.Debug("write faults", "error", err)
 	}
 }

@@ -37,6 +37,7 @@ type discoveryServer struct {
 	names    *interner
 	queue    *pushQueue[*connection]
 	slots    chan struct{} // one token per push in flight
+	faults   *faults       // nil for none
 
 	snapshot atomic.Pointer[snapshot]
 
@@ -177,6 +178,10 @@ func (d *discoveryServer) push(u *update) {
 		d.metrics.services.Set(float64(len(next.routing.services)))
 	}
 	if request == nil {
+		return
+	}
+	if !d.faults.lose(d.snapshot.Load(), next, request) {
+		d.snapshot.Store(next)
 		return
 	}
 	// Published before the connections are listed: one that is added after

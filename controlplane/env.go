@@ -36,6 +36,7 @@ type settings struct {
 	pushThrottle  int           // pushes in flight, at least 1
 	maxRequests   float64       // new streams per second, 0 for no limit
 	sendUnhealthy bool          // endpoints that are not ready appear as UNHEALTHY
+	faults        *faultSpec    // nil for none
 }
 
 // parseEnv reads the knobs from env. The error joins every bad value, each
@@ -57,6 +58,10 @@ func parseEnv(env map[string]string, log *slog.Logger) (settings, error) {
 		envAutoUnhealthy: boolVar(&automatic),
 	}
 	var problems []error
+	var err error
+	if s.faults, err = parseFaults(env); err != nil {
+		problems = append(problems, err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !strings.HasPrefix(name, envPrefix) {
 			continue

@@ -18,6 +18,7 @@ type response struct {
 	version string
 	took    time.Duration // to build
 	push    *inFlight     // the push it belongs to; nil for an answer to a request
+	first   bool          // of its push
 }
 
 // identify is the control plane's name in every response.

@@ -59,17 +59,22 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(err, xds.Close(), web.Close())
 	}
+	server := newDiscoveryServer(reg, m, knobs, log)
+	if server.faults, err = newFaults(knobs.faults); err != nil {
+		return errors.Join(err, xds.Close(), web.Close())
+	}
 	p := &plane{
 		knobs:   knobs,
 		log:     log,
 		watch:   watch,
-		server:  newDiscoveryServer(reg, m, knobs, log),
+		server:  server,
 		updates: make(chan *update, updateBacklog),
 		xds:     xds,
 		web:     web,
 	}
 	p.pages = &pages{server: p.server, version: cfg.Version}
-	return p.run(ctx, cfg.OnReady)
+	err = p.run(ctx, cfg.OnReady)
+	return errors.Join(err, server.faults.save(server.snapshot.Load()))
 }
 
 func listen(ctx context.Context, cfg Config) (xds, web net.Listener, err error) {
@@ -147,6 +152,9 @@ func (p *plane) serve(ctx context.Context, onReady func(Addresses)) error {
 		p.server.dispatch(ctx)
 		return nil
 	})
+	if timer := p.server.faults.delays(); timer != nil {
+		group.Go(func() error { return timer.run(ctx) })
+	}
 	group.Go(func() error { return stopped(ctx, rpc.Serve(p.xds)) })
 	group.Go(func() error {
 		<-ctx.Done()

@@ -15,10 +15,25 @@ EndpointSlices of an API server and serves them over ADS, shaped and named as
 istiod does. Its knobs are istiod's environment variables, such as
 PILOT_DEBOUNCE_AFTER, PILOT_DEBOUNCE_MAX, PILOT_ENABLE_EDS_DEBOUNCE and
 PILOT_PUSH_THROTTLE. The HTTP address serves /ready, /metrics, /version,
-/debug/syncz and /debug/pprof.
+/debug/syncz, /debug/faults and /debug/pprof.
 
   xdsbench fakekube --write-kubeconfig kc &
-  xdsbench controlplane --kubeconfig kc --xds-address 127.0.0.1:15010`
+  xdsbench controlplane --kubeconfig kc --xds-address 127.0.0.1:15010
+
+Known faults, to check a measurement against (xdsbench calibrate does): set in
+the environment, recorded at /debug/faults.
+  XDSBENCH_FAULT_DELAY      hold back each push to each proxy: a sum of terms such
+                            as 10ms+uniform(1ms,5ms)+exponential(10ms), drawn each
+                            time, and spread(100ms), fixed per proxy
+  XDSBENCH_FAULT_UNSERVED   share of proxies that get no pushes, such as 0.03
+  XDSBENCH_FAULT_STALE      share of (proxy, cluster) pairs that are never updated
+  XDSBENCH_FAULT_LOST       N: lose every Nth endpoint update of a cluster
+  XDSBENCH_FAULT_DUPLICATE  share of pushed responses that are sent twice
+  XDSBENCH_FAULT_ORDER      share of proxies that first get some endpoints before
+                            their clusters
+  XDSBENCH_FAULT_CPU        CPU time that each push to each proxy costs more
+  XDSBENCH_FAULT_SEED       who is chosen and what is drawn (default 1)
+  XDSBENCH_FAULT_FILE       write the record there at the end`
 
 func controlplaneCommand(s streams) *cobra.Command {
 	cfg := controlplane.Config{Env: environ(s.environ), Version: buildVersion()}
