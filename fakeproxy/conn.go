@@ -38,6 +38,7 @@ type meteredConn struct {
 	*net.TCPConn
 	meter *meter
 	raw   syscall.RawConn
+	brake *brake // nil unless reading may be held up
 
 	// Guarded by grpc-go, whose one reader goroutine makes all reads.
 	want int
@@ -45,24 +46,40 @@ type meteredConn struct {
 	buf  *[]byte
 	n    int
 	err  error
+	held bool // the brake was put on while the read waited
 	fill func(fd uintptr) bool
 }
 
-func newMeteredConn(c *net.TCPConn, m *meter) (*meteredConn, error) {
+func newMeteredConn(c *net.TCPConn, m *meter, b *brake) (*meteredConn, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	mc := &meteredConn{TCPConn: c, meter: m, raw: raw}
+	mc := &meteredConn{TCPConn: c, meter: m, raw: raw, brake: b}
 	mc.fill = mc.tryRead
 	return mc, nil
 }
 
 // Read reads from the socket.
 func (c *meteredConn) Read(b []byte) (int, error) {
+	if c.brake != nil {
+		if err := c.brake.hold(); err != nil {
+			return 0, err
+		}
+		b = b[:c.brake.limit(len(b))]
+		defer func() { c.brake.took(len(b)) }()
+	}
 	n, err := c.TCPConn.Read(b)
 	c.meter.read(n)
 	return n, err
+}
+
+// Close closes the connection, also while a read is held up.
+func (c *meteredConn) Close() error {
+	if c.brake != nil {
+		c.brake.release()
+	}
+	return c.TCPConn.Close()
 }
 
 // Write writes to the socket.
@@ -77,7 +94,7 @@ func (c *meteredConn) Write(b []byte) (int, error) {
 // grpc-go calls it in place of Read.
 func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.want, c.pool = size, pool
-	err := c.raw.Read(c.fill)
+	err := c.readWhenAllowed()
 	buf, n, readErr := c.buf, c.n, c.err
 	c.buf, c.n, c.err, c.pool = nil, 0, nil, nil
 	if err = errors.Join(err, readErr); err == nil && n == 0 {
@@ -89,14 +106,41 @@ func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 		}
 		return nil, 0, err
 	}
+	if c.brake != nil {
+		c.brake.took(n)
+	}
 	c.meter.read(n)
 	return buf, n, nil
 }
 
+// readWhenAllowed makes one read, as soon as the brake lets it. The brake may
+// be put on while the read waits for the socket.
+func (c *meteredConn) readWhenAllowed() error {
+	if c.brake == nil {
+		return c.raw.Read(c.fill)
+	}
+	for {
+		if err := c.brake.hold(); err != nil {
+			return err
+		}
+		c.held = false
+		if err := c.raw.Read(c.fill); err != nil || !c.held {
+			return err
+		}
+	}
+}
+
 // tryRead makes one read, and reports false if the socket has nothing yet.
 func (c *meteredConn) tryRead(fd uintptr) bool {
+	want := c.want
+	if c.brake != nil {
+		if c.held = c.brake.stalled.Load(); c.held {
+			return true
+		}
+		want = c.brake.limit(want)
+	}
 	c.buf = c.pool.Get(c.want)
-	c.n, c.err = ignoringEINTR(int(fd), *c.buf)
+	c.n, c.err = ignoringEINTR(int(fd), (*c.buf)[:want])
 	if c.err == nil {
 		return true
 	}
@@ -123,6 +167,12 @@ func ignoringEINTR(fd int, b []byte) (int, error) {
 type dialer struct {
 	source netip.Addr // invalid: the system's choice
 	meter  *meter
+
+	brakes bool // whether reading may be held up
+	slow   SlowReadSpec
+	held   *atomic.Int64 // counts reads held up
+	// brake is that of the latest connection.
+	brake atomic.Pointer[brake]
 }
 
 // dial is a grpc.WithContextDialer function.
@@ -140,7 +190,12 @@ func (d *dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("connection to %s is a %T, not TCP", addr, c), c.Close())
 	}
-	mc, err := newMeteredConn(tcp, d.meter)
+	var b *brake
+	if d.brakes {
+		b = newBrake(d.slow, d.held)
+		d.brake.Store(b)
+	}
+	mc, err := newMeteredConn(tcp, d.meter, b)
 	if err != nil {
 		return nil, errors.Join(err, tcp.Close())
 	}

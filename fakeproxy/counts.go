@@ -29,6 +29,22 @@ type Counts struct {
 	// FetchTimeouts counts children that did not arrive in time.
 	FetchTimeouts int64 `json:"fetchTimeouts"`
 
+	// AppliesDelayed counts responses whose answer waited for applyDelay.
+	AppliesDelayed int64 `json:"appliesDelayed"`
+	// SlowReaders is how many proxies read slowly, SlowReads how often one of
+	// them left its socket unread for a while.
+	SlowReaders int64 `json:"slowReaders"`
+	SlowReads   int64 `json:"slowReads"`
+	// DisconnectsInjected counts streams broken by disconnects, StormDisconnects
+	// those broken by one of the Storms. DisconnectsMissed would have been
+	// either, but the proxy had no stream then.
+	DisconnectsInjected int64 `json:"disconnectsInjected"`
+	Storms              int64 `json:"storms"`
+	StormDisconnects    int64 `json:"stormDisconnects"`
+	DisconnectsMissed   int64 `json:"disconnectsMissed"`
+	// HalfOpen counts connections left open and unread for ever.
+	HalfOpen int64 `json:"halfOpen"`
+
 	Requests        int64 `json:"requests"`
 	MaxRequestBytes int64 `json:"maxRequestBytes"`
 }
@@ -38,6 +54,8 @@ type counters struct {
 	reconnects, refused, disconnected, exhausted       atomic.Int64
 	responses, acks, nacks, injected, repeated         atomic.Int64
 	outOfOrder, unknown, expired, requests, maxRequest atomic.Int64
+	delayed, slowReaders, slowReads, halfOpen          atomic.Int64
+	dropped, storms, stormed, missed                   atomic.Int64
 }
 
 // Counts returns the present counts. It is cheap and takes no lock.
@@ -50,6 +68,9 @@ func (f *Fleet) Counts() Counts {
 		Responses: c.responses.Load(), Acks: c.acks.Load(), Nacks: c.nacks.Load(),
 		NacksInjected: c.injected.Load(), NacksRepeated: c.repeated.Load(),
 		OutOfOrder: c.outOfOrder.Load(), UnknownType: c.unknown.Load(), FetchTimeouts: c.expired.Load(),
+		AppliesDelayed: c.delayed.Load(), SlowReaders: c.slowReaders.Load(), SlowReads: c.slowReads.Load(),
+		DisconnectsInjected: c.dropped.Load(), Storms: c.storms.Load(), StormDisconnects: c.stormed.Load(),
+		DisconnectsMissed: c.missed.Load(), HalfOpen: c.halfOpen.Load(),
 		Requests: c.requests.Load(), MaxRequestBytes: c.maxRequest.Load(),
 	}
 }

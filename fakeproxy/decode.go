@@ -8,9 +8,8 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -22,9 +21,8 @@ type body struct {
 	name    string
 	size    int    // bytes of the content
 	invalid string // why it must be rejected; empty if valid
-	// children are the EDS resource a cluster takes its endpoints from, or the
-	// route configurations a listener asks for.
-	children []string
+	// children are the resources that this one names, by type and then by name.
+	children []child
 	// endpoints are the sorted hashes of usable endpoints, never nil for a
 	// ClusterLoadAssignment; state is their fingerprint.
 	endpoints []uint64
@@ -33,13 +31,29 @@ type body struct {
 	raw []byte
 }
 
+// child is a resource that another one names.
+type child struct {
+	of   event.Type
+	name string
+}
+
+// names reports whether the resource names a child.
+func (d *body) names(t event.Type, name string) bool {
+	return slices.Contains(d.children, child{t, name})
+}
+
+// child adds a child.
+func (d *body) child(t event.Type, name string) {
+	if name != "" {
+		d.children = append(d.children, child{t, name})
+	}
+}
+
 // validator is implemented by the messages that carry their validation rules.
 type validator interface {
 	proto.Message
 	Validate() error
 }
-
-const hcmURL = typePrefix + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"
 
 // decode reads an encoded Any, which must hold a resource of type typ.
 func decode(b []byte, typ event.Type, keep bool) *body {
@@ -61,18 +75,25 @@ func (d *body) fill(b []byte, typ event.Type) error {
 	if wrapped.GetTypeUrl() != typeURL(typ) {
 		return fmt.Errorf("is a %q in a response of %q", wrapped.GetTypeUrl(), typeURL(typ))
 	}
+	value := wrapped.GetValue()
 	switch typ {
 	case event.CDS:
-		return d.cluster(wrapped.GetValue())
+		return d.cluster(value)
 	case event.EDS:
-		return d.assignment(wrapped.GetValue())
+		return d.assignment(value)
 	case event.LDS:
-		return d.listener(wrapped.GetValue())
+		return d.listener(value)
+	case event.SRDS:
+		return d.scope(value)
+	case event.RDS:
+		return d.named(value, new(routev3.RouteConfiguration))
+	case event.SDS:
+		return d.named(value, new(tlsv3.Secret))
+	case event.ECDS:
+		return d.named(value, new(corev3.TypedExtensionConfig))
 	default:
-		r := new(routev3.RouteConfiguration)
-		err := unmarshalValid(wrapped.GetValue(), r)
-		d.name = r.GetName()
-		return err
+		// What ztunnel asks for has its name in the envelope, and names nothing.
+		return nil
 	}
 }
 
@@ -85,18 +106,50 @@ func unmarshalValid(b []byte, m validator) error {
 	return m.Validate()
 }
 
+// named reads a message of which only the name is of use.
+func (d *body) named(b []byte, m interface {
+	validator
+	GetName() string
+},
+) error {
+	err := unmarshalValid(b, m)
+	d.name = m.GetName()
+	return err
+}
+
 func (d *body) cluster(b []byte) error {
 	c := new(clusterv3.Cluster)
 	err := unmarshalValid(b, c)
 	d.name = c.GetName()
-	if c.GetType() == clusterv3.Cluster_EDS {
-		child := c.GetEdsClusterConfig().GetServiceName()
-		if child == "" {
-			child = c.GetName()
-		}
-		d.children = []string{child}
+	if err != nil {
+		return err
 	}
-	return err
+	if c.GetType() == clusterv3.Cluster_EDS {
+		service := c.GetEdsClusterConfig().GetServiceName()
+		if service == "" {
+			service = c.GetName()
+		}
+		d.child(event.EDS, service)
+	}
+	for _, f := range c.GetFilters() {
+		d.extension(f.GetName(), f.GetConfigDiscovery())
+	}
+	if err := d.secrets(c.GetTransportSocket()); err != nil {
+		return err
+	}
+	for _, m := range c.GetTransportSocketMatches() {
+		if err := d.secrets(m.GetTransportSocket()); err != nil {
+			return err
+		}
+	}
+	d.tidy()
+	return nil
+}
+
+// tidy sorts the children and drops repeated ones.
+func (d *body) tidy() {
+	slices.SortFunc(d.children, compareChild)
+	d.children = slices.Clip(slices.Compact(d.children))
 }
 
 func (d *body) assignment(b []byte) error {
@@ -133,41 +186,4 @@ func endpointHash(a *corev3.Address) uint64 {
 	default:
 		return event.EndpointHash(a.GetPipe().GetPath(), 0)
 	}
-}
-
-func (d *body) listener(b []byte) error {
-	l := new(listenerv3.Listener)
-	err := unmarshalValid(b, l)
-	d.name = l.GetName()
-	if err != nil {
-		return err
-	}
-	for _, chain := range append(l.GetFilterChains(), l.GetDefaultFilterChain()) {
-		for _, f := range chain.GetFilters() {
-			if err := d.routes(f.GetTypedConfig()); err != nil {
-				return fmt.Errorf("filter %q: %w", f.GetName(), err)
-			}
-		}
-	}
-	if err := d.routes(l.GetApiListener().GetApiListener()); err != nil {
-		return fmt.Errorf("api_listener: %w", err)
-	}
-	slices.Sort(d.children)
-	d.children = slices.Compact(d.children)
-	return nil
-}
-
-// routes adds the route configuration that an HTTP connection manager asks for.
-func (d *body) routes(config *anypb.Any) error {
-	if config.GetTypeUrl() != hcmURL {
-		return nil
-	}
-	h := new(hcmv3.HttpConnectionManager)
-	if err := unmarshalValid(config.GetValue(), h); err != nil {
-		return err
-	}
-	if name := h.GetRds().GetRouteConfigName(); name != "" {
-		d.children = append(d.children, name)
-	}
-	return nil
 }

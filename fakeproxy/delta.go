@@ -24,7 +24,7 @@ func (delta) first(p *proxy, t event.Type, node []byte) *request {
 	var r builder
 	r.bytes(deltaNode, node)
 	r.string(deltaTypeURL, typeURL(t))
-	for _, it := range p.held(t).items {
+	for _, it := range p.nodes[t].held.items {
 		r.entry(deltaInitial, it.name, it.version)
 	}
 	return r.request(p.subscription(t))

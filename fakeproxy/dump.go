@@ -19,6 +19,8 @@ type TypeDump struct {
 	// Version is the one last accepted, Nonce the one last received.
 	Version string `json:"version"`
 	Nonce   string `json:"nonce"`
+	// Asked says that the proxy subscribes to the type now.
+	Asked bool `json:"asked"`
 	// Subscription are the names asked for; none if Wildcard.
 	Wildcard     bool           `json:"wildcard"`
 	Subscription []string       `json:"subscription,omitempty"`
@@ -33,8 +35,13 @@ type ResourceDump struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	Bytes   int    `json:"bytes"`
-	// Children are the endpoints or routes that the resource names.
-	Children []string `json:"children,omitempty"`
+	// Children are the endpoints or routes that the resource names, Secrets and
+	// Extensions what else it takes from ADS by name. ScopedRoutes says that it
+	// takes those too, all there are.
+	Children     []string `json:"children,omitempty"`
+	Secrets      []string `json:"secrets,omitempty"`
+	Extensions   []string `json:"extensions,omitempty"`
+	ScopedRoutes bool     `json:"scopedRoutes,omitempty"`
 	// Endpoints is the number of usable endpoints, State their fingerprint.
 	Endpoints int               `json:"endpoints,omitempty"`
 	State     event.Fingerprint `json:"state,omitempty"`
@@ -52,20 +59,36 @@ func (f *Fleet) Dump(proxy int) Dump {
 		Connected: p.connected, Ready: p.ready,
 	}
 	for t := range event.Type(numTypes) {
+		n := p.nodes[t]
 		td := TypeDump{
 			Type: t.String(), Version: string(p.types[t].version), Nonce: string(p.types[t].nonce),
-			Wildcard: isRoot(t), Subscription: p.subscription(t).names, Resources: []ResourceDump{},
+			Asked: p.asks(t), Wildcard: isWildcard(t), Subscription: p.subscription(t).names,
+			Resources: []ResourceDump{}, Warming: n.warming.names, Expired: n.expired.names,
 		}
-		for _, it := range p.held(t).items {
-			td.Resources = append(td.Resources, ResourceDump{
-				Name: it.name, Version: it.version, Bytes: it.body.size, Children: it.body.children,
-				Endpoints: len(it.body.endpoints), State: it.body.state, Content: it.body.raw,
-			})
-		}
-		if n := p.branches[branchOf(t)]; !isRoot(t) {
-			td.Warming, td.Expired = n.warming.names, n.expired.names
+		for _, it := range n.held.items {
+			td.Resources = append(td.Resources, it.dump())
 		}
 		d.Types = append(d.Types, td)
 	}
 	return d
+}
+
+func (it *item) dump() ResourceDump {
+	r := ResourceDump{
+		Name: it.name, Version: it.version, Bytes: it.body.size,
+		Endpoints: len(it.body.endpoints), State: it.body.state, Content: it.body.raw,
+	}
+	for _, c := range it.body.children {
+		switch c.of {
+		case event.SDS:
+			r.Secrets = append(r.Secrets, c.name)
+		case event.ECDS:
+			r.Extensions = append(r.Extensions, c.name)
+		case event.SRDS:
+			r.ScopedRoutes = true
+		default:
+			r.Children = append(r.Children, c.name)
+		}
+	}
+	return r
 }

@@ -74,37 +74,74 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), warden: newWarden(cfg.Clock)}
-	f.build(sources)
+	if err := f.build(sources); err != nil {
+		return nil, err
+	}
 	return f, nil
 }
 
-func (f *Fleet) build(sources []netip.Addr) {
-	root := f.table.root()
-	per := f.cfg.Spec.StreamsPerConnection
-	for i := range f.cfg.Spec.Count {
+func (f *Fleet) build(sources []netip.Addr) error {
+	spec := f.cfg.Spec
+	per := spec.StreamsPerConnection
+	for i := range spec.Count {
 		if i%per == 0 {
-			n := len(f.links)
-			l := &link{target: f.cfg.Addresses[n%len(f.cfg.Addresses)], max: f.cfg.Spec.MaxReceiveBytes}
-			l.meter.clock = f.cfg.Clock
-			l.dialer.meter = &l.meter
-			l.dialer.source = sources[n/len(f.cfg.Addresses)%len(sources)]
-			f.links = append(f.links, l)
+			f.links = append(f.links, f.newLink(sources))
 		}
-		f.proxies = append(f.proxies, &proxy{
-			fleet: f, index: i, id: f.cfg.Identities[i],
-			dialect: dialectOf(f.cfg.Identities[i].Variant),
-			link:    f.links[len(f.links)-1],
-			rng:     rand.New(rand.NewPCG(f.cfg.Seed, uint64(i))),
-			backoff: newBackoff(f.cfg.Spec.Reconnect),
-			branches: [numBranches]*node{
-				clusterBranch: root, listenerBranch: root,
-			},
-		})
+		p, err := f.newProxy(i)
+		if err != nil {
+			return err
+		}
+		f.proxies = append(f.proxies, p)
 	}
+	for _, i := range chosen(generator(f.cfg.Seed, drawSlow, 0), spec.SlowRead.Share, spec.Count) {
+		d := &f.links[i].dialer
+		d.brakes, d.slow, d.held = true, spec.SlowRead, &f.count.slowReads
+		f.count.slowReaders.Add(1)
+	}
+	for _, i := range chosen(generator(f.cfg.Seed, drawHalfOpen, 0), spec.HalfOpen.Share, spec.Count) {
+		f.links[i].dialer.brakes, f.proxies[i].falls = true, spec.HalfOpen.From
+	}
+	return nil
 }
 
-// Run connects the proxies at the set rate and keeps them connected. It
-// returns when ctx has ended and every connection is closed.
+func (f *Fleet) newLink(sources []netip.Addr) *link {
+	n, targets := len(f.links), len(f.cfg.Addresses)
+	l := &link{target: f.cfg.Addresses[n%targets], max: f.cfg.Spec.MaxReceiveBytes}
+	l.meter.clock = f.cfg.Clock
+	l.dialer.meter = &l.meter
+	l.dialer.source = sources[n/targets%len(sources)]
+	return l
+}
+
+// newProxy makes a proxy that uses the latest link.
+func (f *Fleet) newProxy(i int) (*proxy, error) {
+	id, seed, spec := f.cfg.Identities[i], f.cfg.Seed, f.cfg.Spec
+	p := &proxy{
+		fleet: f, index: i, id: id,
+		dialect: dialectOf(id.Variant),
+		link:    f.links[len(f.links)-1],
+		rng:     rand.New(rand.NewPCG(seed, uint64(i))),
+		backoff: newBackoff(spec.Reconnect),
+	}
+	var err error
+	if p.roots, err = id.roots(); err != nil {
+		return nil, err
+	}
+	if spec.Nack.Rate > 0 {
+		p.nacks = generator(seed, drawNacks, uint64(i))
+	}
+	if !spec.ApplyDelay.none() {
+		p.delays = generator(seed, drawDelays, uint64(i))
+	}
+	for t := range p.nodes {
+		p.nodes[t] = f.table.nothing()
+	}
+	return p, nil
+}
+
+// Run connects the proxies at the set rate and keeps them connected, or drops
+// them as the spec says. It returns when ctx has ended and every connection is
+// closed.
 func (f *Fleet) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { f.warden.run(ctx) })
@@ -116,6 +153,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 		}
 		wg.Go(func() { p.run(ctx) })
 	}
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Disconnects.plan(f.cfg.Seed, len(f.proxies))) })
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Storms.plan(f.cfg.Seed, len(f.proxies))) })
 	<-ctx.Done()
 	wg.Wait()
 	return nil
@@ -131,12 +170,12 @@ func (f *Fleet) Retire(proxy int) {
 func (f *Fleet) Endpoints(proxy int) iter.Seq2[string, []uint64] {
 	p := f.proxies[proxy]
 	p.mu.Lock()
-	n := p.branches[clusterBranch]
+	n := p.nodes[event.EDS]
 	p.mu.Unlock()
 	return func(yield func(string, []uint64) bool) {
-		for _, name := range n.names().names {
+		for _, name := range n.names.names {
 			var endpoints []uint64
-			if it := n.children.find(name); it != nil {
+			if it := n.held.find(name); it != nil {
 				endpoints = it.body.endpoints
 			}
 			if !yield(name, endpoints) {

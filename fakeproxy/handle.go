@@ -21,13 +21,12 @@ func (p *proxy) handle(ctx context.Context, f *frame) error {
 		Proxy: p.index, Variant: p.id.Variant, Bytes: len(b), Received: f.received,
 		Socket: f.socket, Resources: len(m.resources), Removed: len(m.removed),
 	}
-	var known bool
-	if r.Type, known = typeOf(m.url); !known {
+	if r.Type = typeOf(m.url); !p.knows(r.Type) {
 		p.unknown(r)
 		return nil
 	}
-	r.Injected = p.rejects(r.Type)
-	if d := p.fleet.cfg.Spec.ApplyDelay.Duration; d > 0 && !sleep(ctx, d) {
+	r.Injected = p.rejects(m, r.Type)
+	if !p.applies(ctx) {
 		return ctx.Err()
 	}
 	events := p.take(m, r)
@@ -60,23 +59,25 @@ func (p *proxy) take(m *message, r *event.Response) []*event.ProxyEvent {
 		return events
 	}
 	p.ack(m, r, s)
-	events = append(events, p.subscriptionEvents(t, s, r.Received)...)
-	p.await(branchOf(t), s.awaited, r.Received)
+	events = append(events, p.follow(t, s.rewarm, r.Received)...)
 	p.live(s.ttls, r.Received)
 	p.backoff.reset()
 	if p.becomeReady(false) {
 		p.fleet.count.ready.Add(1)
 		events = append(events, p.readyEvent(r.Received))
+		p.fall(HalfOpenFromReady)
 	}
 	return events
 }
 
 // step moves the state by one response, unless it is to be rejected.
 func (p *proxy) step(m *message, r *event.Response) *step {
-	branch := branchOf(r.Type)
-	n := p.branches[branch]
+	n := p.nodes[r.Type]
 	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == event.SotW
-	op := uint8(r.Type)<<1 | uint8(p.id.Variant)
+	op := uint8(r.Type)
+	if p.id.Variant == event.Delta {
+		op |= ofDelta
+	}
 	s, next := n.step(stepKey{m.sum, op}, func() (*step, *node) {
 		t := p.fleet.table
 		in := &incoming{typ: r.Type, variant: p.id.Variant, lastWins: lastWins}
@@ -88,7 +89,7 @@ func (p *proxy) step(m *message, r *event.Response) *step {
 		}
 		return t.apply(n, in)
 	})
-	p.branches[branch] = next
+	p.nodes[r.Type] = next
 	return s
 }
 
@@ -100,9 +101,6 @@ func (p *proxy) ack(m *message, r *event.Response, s *step) {
 	state.rejected = key{}
 	r.Duplicates, r.OutOfOrder, r.States = s.duplicates, s.outOfOrder, s.states
 	p.put(p.dialect.answer(p, r.Type, ""))
-	if s.subscribe.len() > 0 || s.unsubscribe.len() > 0 {
-		p.resubscribe(childOf(branchOf(r.Type)), s)
-	}
 	c := &p.fleet.count
 	c.acks.Add(1)
 	if s.outOfOrder > 0 {
@@ -118,6 +116,9 @@ func (p *proxy) resubscribe(child event.Type, s *step) {
 		state.asked = true
 		p.put(p.dialect.first(p, child, nil))
 		return
+	}
+	if p.id.Variant == event.SotW && isWildcard(child) && s.subscribe.len() == 0 {
+		return // There is no request that ends a SotW wildcard by naming nothing.
 	}
 	p.put(p.dialect.change(p, child, s.subscribe, s.unsubscribe))
 }
@@ -139,13 +140,42 @@ func (p *proxy) nack(m *message, r *event.Response, reason string) {
 
 const injectedReason = "rejected on purpose by the profile's proxies.nack"
 
-// rejects draws whether a response of type t is to be rejected on purpose.
-func (p *proxy) rejects(t event.Type) bool {
-	n := p.fleet.cfg.Spec.Nack
-	if n.Rate == 0 || len(n.Types) > 0 && !slices.Contains(n.Types, t.String()) {
+// rejects draws whether a response is to be rejected on purpose.
+func (p *proxy) rejects(m *message, t event.Type) bool {
+	n := &p.fleet.cfg.Spec.Nack
+	if p.nacks == nil || len(n.Types) > 0 && !slices.Contains(n.Types, t.String()) {
 		return false
 	}
-	return p.rng.Float64() < n.Rate
+	return (len(n.Names) == 0 || p.mentions(m, t, n.Names)) && p.nacks.Float64() < n.Rate
+}
+
+// mentions reports whether a response adds or removes a resource whose name one
+// of the patterns matches.
+func (p *proxy) mentions(m *message, t event.Type, patterns []string) bool {
+	matches := func(name string) bool {
+		return slices.ContainsFunc(patterns, func(s string) bool { return pattern(s).matches(name) })
+	}
+	for i, b := range m.resources {
+		if matches(p.fleet.table.item(b, m.hashes[i], t, p.id.Variant).name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.removed, func(name []byte) bool { return matches(string(name)) })
+}
+
+// applies takes the time that a response takes, and reports whether ctx is
+// still good after it.
+func (p *proxy) applies(ctx context.Context) bool {
+	if p.delays == nil {
+		return true
+	}
+	p.fleet.count.delayed.Add(1)
+	return sleep(ctx, p.fleet.cfg.Spec.ApplyDelay.draw(p.delays))
+}
+
+// knows reports whether the proxy may ever ask for a type.
+func (p *proxy) knows(t event.Type) bool {
+	return t != event.OtherType && (!isRoot(t) || slices.Contains(p.roots, t))
 }
 
 // unknown reports a response of a type that was never asked for. Envoy ignores

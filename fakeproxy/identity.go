@@ -2,6 +2,7 @@ package fakeproxy
 
 import (
 	"fmt"
+	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/proto"
@@ -26,6 +27,29 @@ type Identity struct {
 	Metadata map[string]any
 	Locality Locality
 	Variant  event.Variant
+	// Roots are the types that the proxy asks for of its own accord. Empty means
+	// clusters and listeners, as Envoy does; ztunnel asks for event.Workload and
+	// event.Authorization, in the Delta variant only.
+	Roots []event.Type
+}
+
+// roots returns what the proxy asks for of its own accord, in the order in
+// which it does.
+func (id *Identity) roots() ([]event.Type, error) {
+	if len(id.Roots) == 0 {
+		return []event.Type{event.CDS, event.LDS}, nil
+	}
+	roots := slices.Clone(id.Roots)
+	slices.Sort(roots)
+	for _, t := range roots {
+		if !isRoot(t) {
+			return nil, fmt.Errorf("proxy %q: root type %s: must be cds, lds, workload or authorization", id.ID, t)
+		}
+		if id.Variant == event.SotW && (t == event.Workload || t == event.Authorization) {
+			return nil, fmt.Errorf("proxy %q: root type %s: is served in the Delta variant only", id.ID, t)
+		}
+	}
+	return slices.Compact(roots), nil
 }
 
 // node encodes the node that goes with the first request of each stream: Envoy

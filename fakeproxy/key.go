@@ -34,4 +34,14 @@ func (k key) shard() uint64 { return k.hi ^ k.lo }
 // meanings of hashed bytes.
 func resourceMeaning(t event.Type, v event.Variant) uint64 { return uint64(t)<<1 | uint64(v) }
 
-const removedMeaning = 1 << 32
+const (
+	removedMeaning = 1 << 32
+	rewarmMeaning  = 1 << 33
+)
+
+// What a stepKey's op says beside the type: the variant of a response, or that
+// names changed.
+const (
+	ofDelta  = 1 << 6
+	renaming = 1 << 7
+)

@@ -49,6 +49,13 @@ func (l *link) acquire() (*grpc.ClientConn, error) {
 	return l.cc, nil
 }
 
+// stall leaves the present connection open and reads it no more.
+func (l *link) stall() {
+	if b := l.dialer.brake.Load(); b != nil {
+		b.stall()
+	}
+}
+
 // release closes the connection after its last user.
 func (l *link) release() error {
 	l.mu.Lock()

@@ -13,14 +13,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
 // versioned is a resource of the model server.
 type versioned struct {
-	message proto.Message
-	version string
-	child   []string // names it asks for
+	message  proto.Message
+	version  string
+	children map[string][]string // names that it gives, by type URL
 }
 
 // model is an ADS server with one client, whose state is known exactly.
@@ -34,42 +35,75 @@ type model struct {
 
 	truth    map[string]map[string]versioned // by type URL and name
 	sub      map[string][]string             // sorted, as the client told
-	held     map[string]map[string]string    // versions the client has accepted
+	held     map[string]map[string]versioned // what the client has accepted
 	accepted map[string]string               // version of the last accepted response
 }
 
-var childURL = map[string]string{adstest.CDS: adstest.EDS, adstest.LDS: adstest.RDS}
+// allURLs are the types of Envoy, each after those that name it.
+var allURLs = []string{adstest.CDS, adstest.LDS, adstest.SRDS, adstest.EDS, adstest.RDS, adstest.SDS, adstest.ECDS}
 
-var allURLs = []string{adstest.CDS, adstest.EDS, adstest.LDS, adstest.RDS}
+// childURLs are the types that resources of a type name.
+var childURLs = map[string][]string{
+	adstest.CDS:  {adstest.EDS, adstest.SDS},
+	adstest.LDS:  {adstest.SRDS, adstest.RDS, adstest.SDS, adstest.ECDS},
+	adstest.SRDS: {adstest.RDS},
+}
+
+func isRoot(url string) bool { return url == adstest.CDS || url == adstest.LDS }
+
+func isWhole(url string) bool { return isRoot(url) || url == adstest.SRDS }
+
+// newModel starts a model server and its one client.
+func newModel(t *testing.T, v event.Variant) *model {
+	t.Helper()
+	m := &model{
+		t: t, variant: v, srv: adstest.Start(t),
+		truth: map[string]map[string]versioned{}, held: map[string]map[string]versioned{},
+		sub: map[string][]string{}, accepted: map[string]string{},
+	}
+	for _, url := range allURLs {
+		m.truth[url], m.held[url] = map[string]versioned{}, map[string]versioned{}
+	}
+	m.fleet = start(t, config(m.srv.Addr, v, 1, fetchTimeout(0), func(c *fakeproxy.Config) { c.KeepBytes = true }))
+	m.stream = m.srv.Accept(t)
+	m.hello(m.stream.Expect(adstest.CDS))
+	m.hello(m.stream.Expect(adstest.LDS))
+	return m
+}
+
+func (m *model) stop() {
+	m.fleet.stop()
+	m.srv.Stop()
+}
 
 func (m *model) next() string {
 	m.serial++
 	return fmt.Sprint(m.serial)
 }
 
-// set changes the truth without telling the client.
-func (m *model) set(url string, r proto.Message, child ...string) string {
-	m.truth[url][adstest.Name(r)] = versioned{r, m.next(), child}
-	return adstest.Name(r)
-}
-
-// wanted are the children that the truth's parents name.
-func (m *model) wanted(root string) []string {
+// wanted are the names of a type that what the client holds gives.
+func (m *model) wanted(url string) []string {
 	var names []string
-	for _, v := range m.truth[root] {
-		names = append(names, v.child...)
+	for _, resources := range m.held {
+		for _, v := range resources {
+			names = append(names, v.children[url]...)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// push sends the named resources, or in SotW of a root type all of them.
+// asked reports whether the client wants a resource.
+func (m *model) asked(url, name string) bool {
+	return isRoot(url) || slices.Contains(m.sub[url], name) || url == adstest.SRDS && len(m.sub[url]) > 0
+}
+
+// push sends the named resources, or in SotW of a whole type all of them.
 func (m *model) push(url string, names, removed []string) {
 	nonce := m.next()
-	_, root := childURL[url]
-	if m.variant == event.SotW && root {
+	if m.variant == event.SotW && isWhole(url) {
 		names = slices.Sorted(maps.Keys(m.truth[url]))
-		m.held[url] = map[string]string{}
+		m.held[url] = map[string]versioned{}
 	}
 	var resources []proto.Message
 	d := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: url, Nonce: "n-" + nonce, RemovedResources: removed}
@@ -77,7 +111,7 @@ func (m *model) push(url string, names, removed []string) {
 		v := m.truth[url][n]
 		resources = append(resources, v.message)
 		d.Resources = append(d.Resources, &discoveryv3.Resource{Name: n, Version: v.version, Resource: adstest.Any(v.message)})
-		m.held[url][n] = v.version
+		m.held[url][n] = v
 	}
 	for _, n := range removed {
 		delete(m.held[url], n)
@@ -89,9 +123,7 @@ func (m *model) push(url string, names, removed []string) {
 	}
 	m.acked(url, nonce)
 	m.accepted[url] = nonce
-	if root {
-		m.follow(url, names)
-	}
+	m.follow(url, names)
 }
 
 // acked waits for the ACK of a nonce.
@@ -105,10 +137,8 @@ func (m *model) acked(url, nonce string) {
 
 // told notes the subscription that a request tells.
 func (m *model) told(r adstest.Request) {
-	if _, root := childURL[r.TypeURL]; root {
-		if len(r.Names)+len(r.Unsubscribe) > 0 {
-			m.t.Fatalf("a wildcard request names %q, %q", r.Names, r.Unsubscribe)
-		}
+	if isWhole(r.TypeURL) {
+		m.toldWhole(r)
 		return
 	}
 	names := r.Names
@@ -120,42 +150,62 @@ func (m *model) told(r adstest.Request) {
 	m.sub[r.TypeURL] = slices.Compact(names)
 }
 
-// follow takes the request by which the client adapts its subscription to new
-// parents, and sends what it asks for and what warms changed clusters.
-func (m *model) follow(root string, changed []string) {
-	url, before := childURL[root], m.sub[childURL[root]]
-	wanted := m.wanted(root)
-	if !slices.Equal(before, wanted) {
-		m.told(m.stream.Expect(url))
+// toldWhole notes a request for a type as a whole: it names nothing, unless it
+// ends the subscription or takes it up again.
+func (m *model) toldWhole(r adstest.Request) {
+	named := append(slices.Clone(r.Names), r.Unsubscribe...)
+	if len(named) > 0 && (isRoot(r.TypeURL) || m.variant == event.SotW || !slices.Equal(named, []string{"*"})) {
+		m.t.Fatalf("a wildcard request names %q, %q", r.Names, r.Unsubscribe)
 	}
-	if !slices.Equal(m.sub[url], wanted) {
-		m.t.Fatalf("%s subscription %q, want %q", url, m.sub[url], wanted)
-	}
-	for n := range m.held[url] {
-		if !slices.Contains(wanted, n) {
-			delete(m.held[url], n)
-		}
-	}
-	var send []string
-	for _, n := range wanted {
-		fresh := !slices.Contains(before, n)
-		warms := root == adstest.CDS && slices.ContainsFunc(changed, func(c string) bool {
-			return slices.Contains(m.truth[root][c].child, n)
-		})
-		if _, ok := m.truth[url][n]; ok && (fresh || warms) {
-			send = append(send, n)
-		}
-	}
-	if len(send) > 0 {
-		m.push(url, send, nil)
+	switch {
+	case isRoot(r.TypeURL):
+	case len(r.Unsubscribe) > 0:
+		m.sub[r.TypeURL] = nil
+	case r.Nonce == "" || m.variant == event.SotW:
+		m.sub[r.TypeURL] = []string{"*"}
 	}
 }
 
-// announce pushes one changed resource if the client subscribes to it.
-func (m *model) announce(url, name string) {
-	_, root := childURL[url]
-	if root || slices.Contains(m.sub[url], name) {
-		m.push(url, []string{name}, nil)
+// follow takes the requests by which the client adapts what it asks for to what
+// it holds, and sends what it asks for and what warms changed clusters.
+func (m *model) follow(parent string, changed []string) {
+	scopes := false
+	for _, url := range childURLs[parent] {
+		before, wanted := m.sub[url], m.wanted(url)
+		if !slices.Equal(before, wanted) {
+			if m.variant == event.SotW && url == adstest.SRDS && len(wanted) == 0 {
+				m.sub[url] = nil // no request can tell
+			} else {
+				m.told(m.stream.Expect(url))
+			}
+		}
+		if !slices.Equal(m.sub[url], wanted) {
+			m.t.Fatalf("%s subscription %q, want %q", url, m.sub[url], wanted)
+		}
+		maps.DeleteFunc(m.held[url], func(n string, _ versioned) bool { return !m.asked(url, n) })
+		if url == adstest.SRDS {
+			scopes = len(before) == 0 && len(wanted) > 0
+			if len(before) > 0 && len(wanted) == 0 {
+				m.follow(url, nil)
+			}
+			continue
+		}
+		var send []string
+		for _, n := range wanted {
+			fresh := !slices.Contains(before, n)
+			warms := url == adstest.EDS && slices.ContainsFunc(changed, func(c string) bool {
+				return slices.Contains(m.truth[parent][c].children[url], n)
+			})
+			if _, ok := m.truth[url][n]; ok && (fresh || warms) {
+				send = append(send, n)
+			}
+		}
+		if len(send) > 0 {
+			m.push(url, send, nil)
+		}
+	}
+	if scopes {
+		m.push(adstest.SRDS, slices.Sorted(maps.Keys(m.truth[adstest.SRDS])), nil)
 	}
 }
 
@@ -177,14 +227,14 @@ func (m *model) reject() {
 // reconnect breaks the stream, changes the truth, and brings the client up to
 // date on the new one.
 func (m *model) reconnect(meanwhile func()) {
-	asked := map[string]bool{adstest.CDS: true, adstest.LDS: true}
-	for root, child := range childURL {
-		asked[child] = len(m.wanted(root)) > 0
+	asked := map[string]bool{}
+	for _, url := range allURLs {
+		asked[url] = isRoot(url) || len(m.sub[url]) > 0
 	}
-	meanwhile()
 	m.stream.End(nil)
+	meanwhile()
+	m.sub = map[string][]string{}
 	m.stream = m.srv.Accept(m.t)
-	clear(m.sub)
 	for _, url := range allURLs {
 		if asked[url] {
 			m.hello(m.stream.Expect(url))
@@ -201,40 +251,40 @@ func (m *model) hello(r adstest.Request) {
 	if m.variant == event.SotW && (r.Version != m.accepted[r.TypeURL] || r.Nonce != "") {
 		m.t.Fatalf("first request %+v, want version %q and no nonce", r, m.accepted[r.TypeURL])
 	}
-	if m.variant == event.Delta && !maps.Equal(r.Initial, m.held[r.TypeURL]) {
-		m.t.Fatalf("%s: initial versions %v, want %v", r.TypeURL, r.Initial, m.held[r.TypeURL])
+	held := map[string]string{}
+	for n, v := range m.held[r.TypeURL] {
+		held[n] = v.version
+	}
+	if m.variant == event.Delta && !maps.Equal(r.Initial, held) {
+		m.t.Fatalf("%s: initial versions %v, want %v", r.TypeURL, r.Initial, held)
 	}
 }
 
 // catchUp sends what differs from what the client holds.
 func (m *model) catchUp(url string) {
-	_, root := childURL[url]
 	var names, removed []string
 	for n, v := range m.truth[url] {
-		if (root || slices.Contains(m.sub[url], n)) && m.held[url][n] != v.version {
+		if m.asked(url, n) && m.held[url][n].version != v.version {
 			names = append(names, n)
 		}
 	}
 	for n := range m.held[url] {
-		if _, ok := m.truth[url][n]; !ok {
+		if _, ok := m.truth[url][n]; !ok && m.variant == event.Delta {
 			removed = append(removed, n)
 		}
 	}
-	if m.variant == event.SotW {
-		removed = nil
-	}
-	if len(names)+len(removed) > 0 || root {
+	if len(names)+len(removed) > 0 || isRoot(url) || isWhole(url) && len(m.sub[url]) > 0 {
 		m.push(url, names, removed)
 	}
 }
 
 // check compares what the client holds with the truth.
 func (m *model) check() {
-	for i, td := range m.fleet.Dump(0).Types {
-		url := allURLs[i]
+	for _, td := range m.fleet.Dump(0).Types[:len(allURLs)] {
+		url := urlOf[td.Type]
 		want := map[string]versioned{}
 		for n, v := range m.truth[url] {
-			if _, root := childURL[url]; root || slices.Contains(m.sub[url], n) {
+			if m.asked(url, n) {
 				want[n] = v
 			}
 		}
@@ -249,5 +299,13 @@ func (m *model) check() {
 		if len(want) > 0 {
 			m.t.Fatalf("%s: lacks %v", td.Type, slices.Sorted(maps.Keys(want)))
 		}
+		if !isWhole(url) && !slices.Equal(td.Subscription, m.sub[url]) {
+			m.t.Fatalf("%s: subscription %q, told was %q", td.Type, td.Subscription, m.sub[url])
+		}
 	}
+}
+
+var urlOf = map[string]string{
+	"cds": adstest.CDS, "eds": adstest.EDS, "lds": adstest.LDS, "rds": adstest.RDS,
+	"srds": adstest.SRDS, "sds": adstest.SDS, "ecds": adstest.ECDS,
 }

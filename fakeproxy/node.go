@@ -8,13 +8,16 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 )
 
-// node is one state of one branch: what a proxy holds of a parent type and of
-// the child type, and which children it still waits for. Immutable but for its
-// memo of steps, and interned: proxies in the same state share one node.
+// node is the state of one type at a proxy: which resources it asks for, holds,
+// and still waits for. Immutable but for its memo of steps, and interned:
+// proxies in the same state share one node.
 type node struct {
-	parents, children *view
-	// warming are the children awaited; expired those whose initial fetch
-	// timeout has passed: for SotW "does not exist".
+	// names are those that parents name: the subscription, unless the type is
+	// subscribed to as a whole. None for root types.
+	names *nameSet
+	held  *view
+	// warming are the names awaited; expired those whose initial fetch timeout
+	// has passed: for SotW "does not exist".
 	warming, expired *nameSet
 
 	mu    sync.Mutex
@@ -22,29 +25,27 @@ type node struct {
 }
 
 // nodeKey identifies a node by content.
-type nodeKey struct{ parents, children, warming, expired key }
+type nodeKey struct{ names, held, warming, expired key }
 
-func (k nodeKey) shard() uint64 { return k.parents.lo ^ k.children.lo ^ k.warming.lo }
+func (k nodeKey) shard() uint64 { return k.names.lo ^ k.held.lo ^ k.warming.lo }
 
 // node interns a state.
-func (t *table) node(parents, children *view, warming, expired *nameSet) *node {
-	k := nodeKey{parents.key, children.key, warming.key, expired.key}
+func (t *table) node(names *nameSet, held *view, warming, expired *nameSet) *node {
+	k := nodeKey{names.key, held.key, warming.key, expired.key}
 	return t.nodes.get(k, func() *node {
-		return &node{parents: parents, children: children, warming: warming, expired: expired}
+		return &node{names: names, held: held, warming: warming, expired: expired}
 	})
 }
 
-// root is the state before anything has arrived.
-func (t *table) root() *node { return t.node(t.empty, t.empty, t.noNames, t.noNames) }
+// nothing is the state before anything has arrived.
+func (t *table) nothing() *node { return t.node(t.noNames, t.empty, t.noNames, t.noNames) }
 
-// names are the children that a proxy in this state subscribes to.
-func (n *node) names() *nameSet { return n.parents.children }
-
-// settled reports whether every child that the parents name has arrived or was
+// settled reports whether everything that the parents name has arrived or was
 // answered as absent.
 func (n *node) settled() bool { return n.warming.len() == 0 && n.expired.len() == 0 }
 
-// stepKey identifies what can happen to a node: a response, by its content.
+// stepKey identifies what can happen to a node: a response or a new set of
+// names, by its content.
 type stepKey struct {
 	sum key
 	op  uint8
@@ -61,21 +62,23 @@ type memo struct {
 // responses lead out of is not one that memoising helps.
 const maxSteps = 64
 
-// step is what one response does to a state. Immutable, and shared by all
-// proxies that make it.
+// step is what one response, or a new set of names, does to a state.
+// Immutable, and shared by all proxies that make it.
 type step struct {
 	nack string // why the response is rejected; nothing else is set then
 
-	resources, duplicates, outOfOrder int
-	states                            []event.ClusterState
-	// subscribe and unsubscribe are children that came and went with parents.
-	subscribe, unsubscribe *nameSet
-	// awaited are children that a parent now waits for, afresh.
-	awaited *nameSet
-	ttls    []ttl
+	// Of a response.
+	duplicates, outOfOrder int
+	states                 []event.ClusterState
+	ttls                   []ttl
+	// rewarm are the endpoints that changed clusters wait for afresh.
+	rewarm *nameSet
 	// once says that the step depends on more than its key, such as the order
 	// of resources.
 	once bool
+
+	// Of a new set of names: what came, what went, and what is now waited for.
+	subscribe, unsubscribe, awaited *nameSet
 }
 
 // ttl is the time to live of one resource, from the receipt of a response.
@@ -85,7 +88,7 @@ type ttl struct {
 	d    time.Duration
 }
 
-// step returns what a response does to n and the state it leads to, worked out
+// step returns what an event does to n and the state it leads to, worked out
 // by f if no proxy has made this step before.
 func (n *node) step(k stepKey, f func() (*step, *node)) (*step, *node) {
 	n.mu.Lock()

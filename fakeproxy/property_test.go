@@ -2,9 +2,11 @@ package fakeproxy_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -12,90 +14,149 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
-// newModel starts a model server and its one client.
-func newModel(t *testing.T, v event.Variant) *model {
-	t.Helper()
-	m := &model{
-		t: t, variant: v, srv: adstest.Start(t),
-		truth: map[string]map[string]versioned{}, held: map[string]map[string]string{},
-		sub: map[string][]string{}, accepted: map[string]string{},
-	}
-	for _, url := range allURLs {
-		m.truth[url], m.held[url] = map[string]versioned{}, map[string]string{}
-	}
-	m.fleet = start(t, config(m.srv.Addr, v, 1, fetchTimeout(0), func(c *fakeproxy.Config) { c.KeepBytes = true }))
-	m.stream = m.srv.Accept(t)
-	m.hello(m.stream.Expect(adstest.CDS))
-	m.hello(m.stream.Expect(adstest.LDS))
-	return m
+// edit is a change of one resource; without one it is a removal.
+type edit struct {
+	url, name string
+	resource  proto.Message
+	children  map[string][]string
 }
 
-func (m *model) stop() {
-	m.fleet.stop()
-	m.srv.Stop()
-}
-
-// change draws a change of the truth, and returns the type and name it concerns;
-// removed says that it is gone.
-func (m *model) change(r *rapid.T) (url, name string, removed bool) {
+func drawEdit(r *rapid.T) edit {
 	n, rev := rapid.IntRange(0, 3).Draw(r, "n"), rapid.IntRange(1, 5).Draw(r, "rev")
-	name = fmt.Sprintf("c%d", n)
-	switch rapid.IntRange(0, 6).Draw(r, "change") {
+	name := func(kind string) string { return fmt.Sprint(kind, n) }
+	switch rapid.IntRange(0, 11).Draw(r, "edit") {
 	case 0:
-		service := fmt.Sprintf("e%d", rapid.IntRange(0, 3).Draw(r, "service"))
-		return adstest.CDS, m.set(adstest.CDS, adstest.Cluster(name, service, time.Duration(rev)*time.Second), service), false
+		service := fmt.Sprint("e", rapid.IntRange(0, 3).Draw(r, "service"))
+		return edit{
+			adstest.CDS, name("c"), adstest.Cluster(name("c"), service, time.Duration(rev)*time.Second),
+			map[string][]string{adstest.EDS: {service}},
+		}
 	case 1:
-		_, there := m.truth[adstest.CDS][name]
-		delete(m.truth[adstest.CDS], name)
-		return adstest.CDS, name, there
-	case 2, 3:
-		e := adstest.Endpoints(fmt.Sprintf("e%d", n), fmt.Sprintf("10.0.0.%d:80", rev))
-		return adstest.EDS, m.set(adstest.EDS, e), false
-	case 4:
-		route := fmt.Sprintf("r%d", rev%3)
-		return adstest.LDS, m.set(adstest.LDS, adstest.Listener(name, route, "r0"), route, "r0"), false
-	case 5:
-		_, there := m.truth[adstest.LDS][name]
-		delete(m.truth[adstest.LDS], name)
-		return adstest.LDS, name, there
+		secret := fmt.Sprint("s", rev%2)
+		return edit{
+			adstest.CDS, name("c"), adstest.TLSCluster(name("c"), time.Duration(rev)*time.Second, "default", secret),
+			map[string][]string{adstest.EDS: {name("c")}, adstest.SDS: {secret}},
+		}
+	case 2:
+		return edit{url: adstest.CDS, name: name("c")}
+	case 3, 4:
+		service := fmt.Sprint(rapid.SampledFrom([]string{"e", "c"}).Draw(r, "service kind"), n)
+		return edit{adstest.EDS, service, adstest.Endpoints(service, fmt.Sprintf("10.0.0.%d:80", rev)), nil}
+	case 5, 6:
+		return drawListener(r, name("l"), rev)
+	case 7:
+		return edit{url: adstest.LDS, name: name("l")}
+	case 8:
+		route := fmt.Sprint("r", rev%3)
+		return edit{adstest.SRDS, name("scope"), adstest.Scope(name("scope"), route), map[string][]string{adstest.RDS: {route}}}
+	case 9:
+		return edit{url: adstest.SRDS, name: name("scope")}
+	case 10:
+		return edit{adstest.RDS, fmt.Sprint("r", rev%3), adstest.Route(fmt.Sprint("r", rev%3), fmt.Sprintf("%d.example", n)), nil}
 	default:
-		return adstest.RDS, m.set(adstest.RDS, adstest.Route(fmt.Sprintf("r%d", rev%3), fmt.Sprintf("%d.example", n))), false
+		if rev%2 == 0 {
+			return edit{adstest.ECDS, name("x"), adstest.Extension(name("x"), fmt.Sprint(rev)), nil}
+		}
+		return edit{adstest.SDS, fmt.Sprint("s", n%2), adstest.Secret(fmt.Sprint("s", n%2), fmt.Sprint(rev)), nil}
 	}
 }
 
-// apply makes one change and tells the client.
-func (m *model) apply(r *rapid.T) {
-	url, name, removed := m.change(r)
-	switch _, there := m.truth[url][name]; {
-	case removed:
-		m.push(url, nil, []string{name})
-	case there:
-		m.announce(url, name)
+func drawListener(r *rapid.T, name string, rev int) edit {
+	l := adstest.Listener(name, fmt.Sprint("r", rev%3), "r0")
+	e := edit{adstest.LDS, name, l, map[string][]string{adstest.RDS: {fmt.Sprint("r", rev%3), "r0"}}}
+	switch rapid.IntRange(0, 3).Draw(r, "listener") {
+	case 0:
+		l.FilterChains = append(l.FilterChains, adstest.TLSChain("s0"))
+		e.children[adstest.SDS] = []string{"s0"}
+	case 1:
+		l.FilterChains = append(l.FilterChains, adstest.FilterChain("x0", "x1"))
+		e.children[adstest.ECDS] = []string{"x0", "x1"}
+	case 2:
+		l.FilterChains = append(l.FilterChains, adstest.ScopedChain())
+		e.children[adstest.SRDS] = []string{"*"}
+	}
+	return e
+}
+
+// change makes an edit without telling the client, and reports whether it is
+// one.
+func (m *model) change(e edit) bool {
+	if e.resource == nil {
+		_, there := m.truth[e.url][e.name]
+		delete(m.truth[e.url], e.name)
+		return there
+	}
+	m.truth[e.url][e.name] = versioned{e.resource, m.next(), e.children}
+	return true
+}
+
+// apply makes an edit and tells the client.
+func (m *model) apply(e edit) {
+	if !m.change(e) || !m.asked(e.url, e.name) {
+		return
+	}
+	if e.resource == nil {
+		m.push(e.url, nil, []string{e.name})
+		return
+	}
+	m.push(e.url, []string{e.name}, nil)
+}
+
+// same compares what two clients hold, ask for and wait for.
+func same(t *testing.T, a, b *model) {
+	t.Helper()
+	x, y := a.fleet.Dump(0), b.fleet.Dump(0)
+	content := func(a, b fakeproxy.ResourceDump) bool { return a.Name == b.Name && slices.Equal(a.Content, b.Content) }
+	for i, p := range x.Types {
+		q := y.Types[i]
+		if p.Asked != q.Asked || !slices.Equal(p.Subscription, q.Subscription) || !slices.Equal(p.Warming, q.Warming) ||
+			!slices.EqualFunc(p.Resources, q.Resources, content) {
+			t.Fatalf("%s differs: %s has %+v, %s has %+v", p.Type, a.variant, p, b.variant, q)
+		}
 	}
 }
 
 // Any interleaving of adds, updates, removals, rejected updates and reconnects
-// leaves the client with the server's state.
-func TestClientEndsWithTheServersState(t *testing.T) {
-	for _, v := range variants {
-		t.Run(v.String(), func(t *testing.T) {
-			rapid.Check(t, func(r *rapid.T) {
-				m := newModel(t, v)
-				defer m.stop()
-				r.Repeat(map[string]func(*rapid.T){
-					"change": m.apply,
-					"update": m.apply,
-					"reject": func(*rapid.T) { m.reject() },
-					"reconnect": func(r *rapid.T) {
-						m.reconnect(func() {
-							for range rapid.IntRange(0, 3).Draw(r, "meanwhile") {
-								m.change(r)
-							}
-						})
-					},
-					"": func(*rapid.T) { m.check() },
-				})
-			})
+// leaves the clients of both variants with the server's state, and with the
+// same subscriptions.
+func TestClientsEndWithTheServersStateAndEqualSubscriptions(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		models := []*model{newModel(t, event.SotW), newModel(t, event.Delta)}
+		for _, m := range models {
+			defer m.stop()
+		}
+		apply := func(r *rapid.T) {
+			e := drawEdit(r)
+			for _, m := range models {
+				m.apply(e)
+			}
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"add": apply, "update": apply, "replace": apply,
+			"reject": func(*rapid.T) {
+				for _, m := range models {
+					m.reject()
+				}
+			},
+			"reconnect": func(r *rapid.T) {
+				var edits []edit
+				for range rapid.IntRange(0, 3).Draw(r, "meanwhile") {
+					edits = append(edits, drawEdit(r))
+				}
+				for _, m := range models {
+					m.reconnect(func() {
+						for _, e := range edits {
+							m.change(e)
+						}
+					})
+				}
+			},
+			"": func(*rapid.T) {
+				for _, m := range models {
+					m.check()
+				}
+				same(t, models[0], models[1])
+			},
 		})
-	}
+	})
 }

@@ -3,6 +3,7 @@ package fakeproxy
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -23,11 +24,15 @@ type proxy struct {
 	fleet   *Fleet
 	index   int
 	id      Identity
+	roots   []event.Type // asked for of its own accord
 	dialect dialect
 	link    *link
 
 	// Used by the proxy's own goroutine only.
 	rng     *rand.Rand
+	nacks   *rand.Rand // draws rejections on purpose; nil if there are none
+	delays  *rand.Rand // draws delays of answers; nil if there are none
+	falls   string     // HalfOpenSpec.From, if it is to fall silent
 	backoff backoff
 	began   event.Time // first attempt of this connection
 	record  event.Response
@@ -35,7 +40,7 @@ type proxy struct {
 	sinkMu sync.Mutex // serialises the Sink's calls for this proxy
 
 	mu        sync.Mutex // guards all below
-	branches  [numBranches]*node
+	nodes     [numTypes]*node
 	types     [numTypes]typeState
 	waits     []wait
 	ttls      map[ttlKey]event.Time
@@ -43,8 +48,9 @@ type proxy struct {
 	heard     event.Time
 	connected bool
 	ready     bool
-	retired   bool               // left for good, or is to
-	stop      context.CancelFunc // ends run; nil before it
+	retired   bool                    // left for good, or is to
+	stop      context.CancelFunc      // ends run; nil before it
+	sever     context.CancelCauseFunc // breaks the stream; nil before the first
 }
 
 // stoppable lets leave end the proxy's context.
@@ -67,37 +73,86 @@ func (p *proxy) leave() {
 	}
 }
 
+// asks reports whether the proxy subscribes to t, or has before. Needs mu.
+func (p *proxy) asks(t event.Type) bool {
+	if isRoot(t) {
+		return slices.Contains(p.roots, t)
+	}
+	return p.nodes[t].names.len() > 0
+}
+
 // subscription is the set of names asked for; none for wildcard types.
 // Needs mu.
 func (p *proxy) subscription(t event.Type) *nameSet {
-	if isRoot(t) {
+	if isWildcard(t) {
 		return p.fleet.table.noNames
 	}
-	return p.branches[branchOf(t)].names()
+	return p.nodes[t].names
 }
 
-// held is the set of resources held. Needs mu.
-func (p *proxy) held(t event.Type) *view {
-	n := p.branches[branchOf(t)]
-	if isRoot(t) {
-		return n.parents
+// named is the set of names of type t that the resources held name. Needs mu.
+func (p *proxy) named(t event.Type) *nameSet {
+	names := p.fleet.table.noNames
+	for _, parent := range parentsOf(t) {
+		names = p.fleet.table.union(names, p.nodes[parent].held.children[t])
 	}
-	return n.children
+	return names
+}
+
+// follow adapts what the proxy asks for to the resources of type t that it now
+// holds, with one request for each type that this changes. rewarm are the
+// endpoints that changed clusters wait for afresh. Needs mu.
+func (p *proxy) follow(t event.Type, rewarm *nameSet, at event.Time) []*event.ProxyEvent {
+	var events []*event.ProxyEvent
+	for _, c := range childrenOf(t) {
+		n, names, warm := p.nodes[c], p.named(c), p.fleet.table.noNames
+		if c == event.EDS {
+			warm = rewarm
+		}
+		if names == n.names && warm.len() == 0 {
+			continue
+		}
+		k := stepKey{names.key.plus(warm.key.mixed(rewarmMeaning)), renaming | uint8(c)}
+		s, next := n.step(k, func() (*step, *node) { return p.fleet.table.rename(n, c, names, warm) })
+		p.nodes[c] = next
+		if p.out != nil && s.subscribe.len()+s.unsubscribe.len() > 0 {
+			p.resubscribe(c, s)
+		}
+		p.await(c, s.awaited, at)
+		events = append(events, p.subscriptionEvents(c, s, at)...)
+		if next.held != n.held {
+			events = append(events, p.follow(c, p.fleet.table.noNames, at)...)
+		}
+	}
+	return events
 }
 
 // complete reports whether everything that was named has arrived. Needs mu.
 func (p *proxy) complete() bool {
-	return p.types[event.CDS].accepted && p.types[event.LDS].accepted &&
-		p.branches[clusterBranch].settled() && p.branches[listenerBranch].settled()
+	for _, t := range p.roots {
+		if !p.types[t].accepted {
+			return false
+		}
+	}
+	for _, n := range p.nodes {
+		if !n.settled() {
+			return false
+		}
+	}
+	return true
 }
 
-// becomeReady makes a complete proxy ready once its stream has answered both
+// becomeReady makes a complete proxy ready once its stream has answered all
 // root types, or has stayed silent: a server need not repeat what the proxy
 // told it that it holds. Needs mu.
 func (p *proxy) becomeReady(silent bool) bool {
-	answered := p.types[event.CDS].answered && p.types[event.LDS].answered
-	if p.ready || p.out == nil || !p.complete() || !answered && !silent {
+	if p.ready || p.out == nil || !p.complete() {
 		return false
+	}
+	for _, t := range p.roots {
+		if !p.types[t].answered && !silent {
+			return false
+		}
 	}
 	p.ready = true
 	return true
@@ -107,7 +162,7 @@ func (p *proxy) becomeReady(silent bool) bool {
 func (p *proxy) readyEvent(at event.Time) *event.ProxyEvent {
 	e := &event.ProxyEvent{Proxy: p.index, Kind: event.Ready, At: at, Since: at.Sub(p.began)}
 	for t := range event.Type(numTypes) {
-		e.ConfigBytes[t] = p.held(t).bytes
+		e.ConfigBytes[t] = p.nodes[t].held.bytes
 	}
 	return e
 }
@@ -126,7 +181,7 @@ func (p *proxy) emit(events ...*event.ProxyEvent) {
 
 // subscriptionEvents returns events for endpoints that are newly asked for or no longer.
 func (p *proxy) subscriptionEvents(t event.Type, s *step, at event.Time) []*event.ProxyEvent {
-	if t != event.CDS {
+	if t != event.EDS {
 		return nil
 	}
 	var events []*event.ProxyEvent

@@ -45,8 +45,8 @@ func (p *proxy) run(ctx context.Context) {
 // session opens a stream and serves it until it breaks. It leaves no goroutine,
 // and tells whether the control plane had taken the stream.
 func (p *proxy) session(ctx context.Context) (connected bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, sever := context.WithCancelCause(ctx)
+	defer sever(nil)
 	cc, err := p.link.acquire()
 	if err != nil {
 		return false, err
@@ -58,10 +58,30 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	}
 	out := &outbox{stream: stream}
 	defer func() {
-		cancel()
+		if errors.Is(context.Cause(ctx), errOnPurpose) {
+			err = errOnPurpose
+		}
+		sever(nil)
 		connected = p.detach(out)
 	}()
+	p.breakable(sever)
 	return false, p.serve(ctx, out)
+}
+
+// breakable lets drop end the stream.
+func (p *proxy) breakable(sever context.CancelCauseFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sever = sever
+}
+
+// fall leaves the connection open and reads nothing more, if the proxy is to
+// do so at this point.
+func (p *proxy) fall(from string) {
+	if p.falls == from {
+		p.link.stall()
+		p.fleet.count.halfOpen.Add(1)
+	}
 }
 
 // serve sends the first requests and then takes one response after the other.
@@ -69,6 +89,7 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 	if err := p.open(out); err != nil {
 		return err
 	}
+	p.fall(HalfOpenFromStream)
 	var f frame
 	for {
 		if err := out.stream.RecvMsg(&f); err != nil {
@@ -82,8 +103,9 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 	}
 }
 
-// open sends the first requests of a stream: the root types always, endpoints
-// and routes if there are parents that name some.
+// open sends the first requests of a stream: the root types always, the others
+// if there are parents that name some.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#ack-nack-and-resource-type-instance-version
 func (p *proxy) open(out *outbox) error {
 	node, err := p.id.node()
 	if err != nil {
@@ -96,7 +118,7 @@ func (p *proxy) open(out *outbox) error {
 	for t := range event.Type(numTypes) {
 		s := &p.types[t]
 		s.nonce = s.nonce[:0]
-		s.answered, s.asked = false, isRoot(t) || p.subscription(t).len() > 0
+		s.answered, s.asked = false, p.asks(t)
 		if s.asked {
 			p.put(p.dialect.first(p, t, node))
 			node = nil

@@ -50,8 +50,15 @@ type Spec struct {
 	Reconnect ReconnectSpec `json:"reconnect"`
 	// Nack makes proxies reject valid responses.
 	Nack NackSpec `json:"nack"`
-	// ApplyDelay is how long a proxy takes to apply a response; the answer waits.
-	ApplyDelay metav1.Duration `json:"applyDelay"`
+	// ApplyDelay is how long a proxy takes to apply a response: the answer, and
+	// the next response, wait.
+	ApplyDelay DelaySpec `json:"applyDelay"`
+	// SlowRead, Disconnects, Storms and HalfOpen make proxies misbehave. What
+	// they did is in Counts.
+	SlowRead    SlowReadSpec   `json:"slowRead"`
+	Disconnects DisconnectSpec `json:"disconnects"`
+	Storms      StormSpec      `json:"storms"`
+	HalfOpen    HalfOpenSpec   `json:"halfOpen"`
 	// SotWDuplicates says what a SotW proxy does with a response that repeats a
 	// name: "nack", or take the "last".
 	SotWDuplicates string `json:"sotwDuplicates"`
@@ -62,14 +69,6 @@ type ReconnectSpec struct {
 	// Initial bounds the first delay, Max every delay.
 	Initial metav1.Duration `json:"initial"`
 	Max     metav1.Duration `json:"max"`
-}
-
-// NackSpec says how often which responses are rejected on purpose.
-type NackSpec struct {
-	// Rate is the share of responses, 0 to 1.
-	Rate float64 `json:"rate"`
-	// Types are the resource types, such as "cds"; empty means all.
-	Types []string `json:"types,omitempty"`
 }
 
 // DefaultSpec returns the defaults: 100 Delta proxies connecting at 200/s,
@@ -85,6 +84,9 @@ func DefaultSpec() Spec {
 			Initial: metav1.Duration{Duration: 500 * time.Millisecond},
 			Max:     metav1.Duration{Duration: 30 * time.Second},
 		},
+		ApplyDelay:     DelaySpec{Distribution: DelayConstant},
+		Storms:         StormSpec{Share: 1},
+		HalfOpen:       HalfOpenSpec{From: HalfOpenFromStream},
 		SotWDuplicates: DuplicatesNack,
 	}
 }
@@ -128,18 +130,10 @@ func (s Spec) Validate() error {
 	if s.SotWDuplicates != DuplicatesNack && s.SotWDuplicates != DuplicatesLast {
 		bad("sotwDuplicates", fmt.Sprintf("%q", s.SotWDuplicates), "must be nack or last")
 	}
-	return errors.Join(append(errs, s.durations(), s.Kinds.problems(), s.Reconnect.problems(), s.Nack.problems())...)
-}
-
-func (s Spec) durations() error {
-	var errs []error
 	if d := s.InitialFetchTimeout.Duration; d < 0 {
-		errs = append(errs, fmt.Errorf("proxies.initialFetchTimeout: %v: must be 0s (for ever) or more", d))
+		bad("initialFetchTimeout", d, "must be 0s (for ever) or more")
 	}
-	if d := s.ApplyDelay.Duration; d < 0 {
-		errs = append(errs, fmt.Errorf("proxies.applyDelay: %v: must be 0s or more", d))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.Kinds.problems(), s.Reconnect.problems(), s.misbehaviour())...)
 }
 
 func (r ReconnectSpec) problems() error {
@@ -150,19 +144,6 @@ func (r ReconnectSpec) problems() error {
 	if r.Max.Duration < r.Initial.Duration {
 		errs = append(errs, fmt.Errorf("proxies.reconnect.max: %v: must be at least reconnect.initial, %v",
 			r.Max.Duration, r.Initial.Duration))
-	}
-	return errors.Join(errs...)
-}
-
-func (n NackSpec) problems() error {
-	var errs []error
-	if !(n.Rate >= 0 && n.Rate <= 1) {
-		errs = append(errs, fmt.Errorf("proxies.nack.rate: %v: must be between 0 and 1", n.Rate))
-	}
-	for i, name := range n.Types {
-		if _, ok := typeByShortName(name); !ok {
-			errs = append(errs, fmt.Errorf("proxies.nack.types[%d]: %q: must be cds, eds, lds or rds", i, name))
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -68,30 +68,58 @@ func (in *incoming) normalise() (reason string, ordered bool) {
 	return "", ordered
 }
 
+// newStep is a step that does nothing.
+func (t *table) newStep() *step {
+	return &step{rewarm: t.noNames, subscribe: t.noNames, unsubscribe: t.noNames, awaited: t.noNames}
+}
+
 // apply works out what a response does to n.
 func (t *table) apply(n *node, in *incoming) (*step, *node) {
-	s := &step{resources: len(in.items), subscribe: t.noNames, unsubscribe: t.noNames, awaited: t.noNames}
+	s := t.newStep()
 	if s.nack = in.rejection(); s.nack != "" {
 		return s, n
 	}
 	if s.nack, s.once = in.normalise(); s.nack != "" {
 		return s, n
 	}
-	if isRoot(in.typ) {
-		return s, t.applyParents(s, n, in)
+	if isWildcard(in.typ) {
+		return s, t.applyWhole(s, n, in)
 	}
-	return s, t.applyChildren(s, n, in)
+	return s, t.applyNamed(s, n, in)
 }
 
-// applyParents moves n by a response of clusters or listeners.
-func (t *table) applyParents(s *step, n *node, in *incoming) *node {
-	merged, changed := s.merge(n.parents.items, in)
-	parents := t.view(merged)
-	return t.withParents(s, n, parents, in.typ, changed)
+// applyWhole moves n by a response of a type that is subscribed to as a whole.
+func (t *table) applyWhole(s *step, n *node, in *incoming) *node {
+	if !isRoot(in.typ) && n.names.len() == 0 {
+		s.outOfOrder = len(in.items)
+		return n
+	}
+	merged, changed := s.merge(n.held.items, in)
+	if in.typ == event.CDS {
+		s.rewarm = t.nameSet(endpointsOf(changed))
+	}
+	if in.heartbeats() {
+		return t.node(n.names, t.view(merged), n.warming, n.expired)
+	}
+	return t.node(n.names, t.view(merged), t.noNames, t.noNames)
 }
 
-// merge merges sorted items into sorted held ones. A SotW response of a parent
+// endpointsOf lists the EDS resources that clusters name.
+func endpointsOf(clusters []*item) []string {
+	var names []string
+	for _, it := range clusters {
+		for _, c := range it.body.children {
+			if c.of == event.EDS {
+				names = append(names, c.name)
+			}
+		}
+	}
+	return union(nil, names)
+}
+
+// merge merges sorted items into sorted held ones. A SotW response of such a
 // type is the whole state: what it lacks is removed.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#grouping-resources-into-responses
 func (s *step) merge(held []*item, in *incoming) (merged, changed []*item) {
 	merged = make([]*item, 0, max(len(held), len(in.items)))
 	whole := in.variant == event.SotW && !in.heartbeats()
@@ -135,32 +163,30 @@ func (s *step) note(typ event.Type, it *item) {
 	}
 }
 
-// withParents moves n to a new set of parents. A child goes with its last
-// parent; a changed cluster warms until its endpoints arrive anew, while a
-// listener shares the routes that are there already.
-func (t *table) withParents(s *step, n *node, parents *view, typ event.Type, changed []*item) *node {
-	before, after := n.names(), parents.children
-	s.subscribe = t.nameSet(difference(after.names, before.names))
-	s.unsubscribe = t.nameSet(difference(before.names, after.names))
-	s.awaited = s.subscribe
-	if typ == event.CDS {
-		var awaited []string
-		for _, it := range changed {
-			awaited = append(awaited, it.body.children...)
-		}
-		s.awaited = t.nameSet(union(s.subscribe.names, awaited))
-	}
+// rename moves n to a new set of names. A resource goes with its last parent.
+// A changed cluster warms until its endpoints arrive anew; whatever else a
+// parent names and is there already is shared at once.
+// https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/cluster_manager#cluster-warming
+func (t *table) rename(n *node, typ event.Type, names, rewarm *nameSet) (*step, *node) {
+	s := t.newStep()
+	s.subscribe = t.nameSet(difference(names.names, n.names.names))
+	s.unsubscribe = t.nameSet(difference(n.names.names, names.names))
+	s.awaited = t.union(s.subscribe, rewarm)
 	warming := t.nameSet(union(difference(n.warming.names, s.unsubscribe.names), s.awaited.names))
 	expired := t.nameSet(difference(n.expired.names, union(s.unsubscribe.names, s.awaited.names)))
-	return t.node(parents, n.children.without(t, s.unsubscribe.names), warming, expired)
+	held := n.held.without(t, s.unsubscribe.names)
+	if isWildcard(typ) && names.len() == 0 {
+		held = t.empty
+	}
+	return s, t.node(names, held, warming, expired)
 }
 
-// applyChildren moves n by a response of endpoints or routes.
-func (t *table) applyChildren(s *step, n *node, in *incoming) *node {
+// applyNamed moves n by a response of a type that is subscribed to by name.
+func (t *table) applyNamed(s *step, n *node, in *incoming) *node {
 	var accepted []*item
 	var answered []string
 	for _, it := range in.items {
-		if !n.names().has(it.name) {
+		if !n.names.has(it.name) {
 			s.outOfOrder++
 			continue
 		}
@@ -168,7 +194,7 @@ func (t *table) applyChildren(s *step, n *node, in *incoming) *node {
 		if it.heartbeat() {
 			continue
 		}
-		if old := n.children.find(it.name); old != nil && old.body == it.body {
+		if old := n.held.find(it.name); old != nil && old.body == it.body {
 			s.duplicates++
 		}
 		accepted = append(accepted, it)
@@ -177,14 +203,13 @@ func (t *table) applyChildren(s *step, n *node, in *incoming) *node {
 	}
 	var gone []string
 	for _, name := range in.removed {
-		if n.names().has(name) {
+		if n.names.has(name) {
 			gone = append(gone, name)
 			s.state(in.typ, name, 0)
 		}
 	}
 	answered = union(answered, gone)
-	children := n.children.without(t, gone).with(t, accepted)
-	return t.node(n.parents, children,
+	return t.node(n.names, n.held.without(t, gone).with(t, accepted),
 		t.nameSet(difference(n.warming.names, answered)),
 		t.nameSet(difference(n.expired.names, answered)))
 }

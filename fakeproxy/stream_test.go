@@ -168,7 +168,7 @@ func TestUsableEndpointsAreWhatCounts(t *testing.T) {
 
 func TestApplyDelayHoldsTheAnswerBack(t *testing.T) {
 	const delay = 50 * time.Millisecond
-	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.ApplyDelay.Duration = delay })
+	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.ApplyDelay.Value.Duration = delay })
 	s.Expect(adstest.CDS)
 	s.Send(adstest.SotW(adstest.CDS, "1"))
 	wantAck(t, s.Expect(adstest.CDS), "1")

@@ -75,8 +75,8 @@ type view struct {
 	items []*item // sorted by name
 	key   key
 	bytes int64
-	// children are the endpoints or routes that the resources name.
-	children *nameSet
+	// children are the resources that these name, by type.
+	children [numTypes]*nameSet
 }
 
 // view interns items, which must be sorted by name and unique and are kept.
@@ -86,18 +86,34 @@ func (t *table) view(items []*item) *view {
 		k = k.plus(it.key)
 	}
 	return t.views.get(k, func() *view {
-		v := &view{items: items, key: k, children: t.noNames}
-		var children []string
+		v := &view{items: items, key: k}
+		var children [numTypes][]string
 		for _, it := range items {
 			v.bytes += int64(it.body.size)
-			children = append(children, it.body.children...)
+			for _, c := range it.body.children {
+				children[c.of] = append(children[c.of], c.name)
+			}
 		}
-		if len(children) > 0 {
-			slices.Sort(children)
-			v.children = t.nameSet(slices.Clip(slices.Compact(children)))
+		for of, names := range children {
+			v.children[of] = t.noNames
+			if len(names) > 0 {
+				slices.Sort(names)
+				v.children[of] = t.nameSet(slices.Clip(slices.Compact(names)))
+			}
 		}
 		return v
 	})
+}
+
+// union interns the names of a and b.
+func (t *table) union(a, b *nameSet) *nameSet {
+	switch {
+	case a == b, b.len() == 0:
+		return a
+	case a.len() == 0:
+		return b
+	}
+	return t.nameSet(union(a.names, b.names))
 }
 
 func compareItem(it *item, name string) int { return strings.Compare(it.name, name) }

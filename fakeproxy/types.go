@@ -1,41 +1,64 @@
 package fakeproxy
 
-import "github.com/xdsbench/xdsbench/event"
+import (
+	"slices"
+	"strings"
+
+	"github.com/xdsbench/xdsbench/event"
+)
 
 const typePrefix = "type.googleapis.com/"
 
-// The type URLs of the resources a proxy subscribes to, by event.Type.
+// The type URLs of the resources a proxy subscribes to.
 const (
-	clusterURL  = typePrefix + "envoy.config.cluster.v3.Cluster"
-	endpointURL = typePrefix + "envoy.config.endpoint.v3.ClusterLoadAssignment"
-	listenerURL = typePrefix + "envoy.config.listener.v3.Listener"
-	routeURL    = typePrefix + "envoy.config.route.v3.RouteConfiguration"
+	clusterURL       = typePrefix + "envoy.config.cluster.v3.Cluster"
+	endpointURL      = typePrefix + "envoy.config.endpoint.v3.ClusterLoadAssignment"
+	listenerURL      = typePrefix + "envoy.config.listener.v3.Listener"
+	routeURL         = typePrefix + "envoy.config.route.v3.RouteConfiguration"
+	scopeURL         = typePrefix + "envoy.config.route.v3.ScopedRouteConfiguration"
+	secretURL        = typePrefix + "envoy.extensions.transport_sockets.tls.v3.Secret"
+	extensionURL     = typePrefix + "envoy.config.core.v3.TypedExtensionConfig"
+	addressURL       = typePrefix + "istio.workload.Address"
+	authorizationURL = typePrefix + "istio.security.Authorization"
 
 	// wrapperURL is the envelope by which SotW gives a resource a name and a TTL.
 	wrapperURL = typePrefix + "envoy.service.discovery.v3.Resource"
 )
 
-// numTypes is the number of types a proxy subscribes to: event.CDS to event.RDS.
-const numTypes = 4
+// numTypes is the number of types that proxies may subscribe to: event.CDS to
+// event.Authorization.
+const numTypes = int(event.OtherType)
 
 // typeURL returns the URL of one of the numTypes types.
 func typeURL(t event.Type) string {
-	return [numTypes]string{clusterURL, endpointURL, listenerURL, routeURL}[t]
+	return [numTypes]string{
+		clusterURL, endpointURL, listenerURL, routeURL, scopeURL, secretURL, extensionURL, addressURL, authorizationURL,
+	}[t]
 }
 
-// typeOf returns the type of a URL, and whether proxies subscribe to it.
-func typeOf(url []byte) (event.Type, bool) {
+// typeOf returns the type of a URL; event.OtherType if no proxy subscribes to it.
+func typeOf(url []byte) event.Type {
 	switch string(url) {
 	case clusterURL:
-		return event.CDS, true
+		return event.CDS
 	case endpointURL:
-		return event.EDS, true
+		return event.EDS
 	case listenerURL:
-		return event.LDS, true
+		return event.LDS
 	case routeURL:
-		return event.RDS, true
+		return event.RDS
+	case scopeURL:
+		return event.SRDS
+	case secretURL:
+		return event.SDS
+	case extensionURL:
+		return event.ECDS
+	case addressURL:
+		return event.Workload
+	case authorizationURL:
+		return event.Authorization
 	}
-	return event.OtherType, false
+	return event.OtherType
 }
 
 func typeByShortName(name string) (event.Type, bool) {
@@ -47,26 +70,65 @@ func typeByShortName(name string) (event.Type, bool) {
 	return event.OtherType, false
 }
 
-// A proxy's state has two branches, each a pair of types: clusters with the
-// endpoints they name, and listeners with the routes they name.
-const (
-	clusterBranch = iota
-	listenerBranch
-	numBranches
-)
-
-// isRoot reports whether t is a parent type, subscribed to by wildcard.
-func isRoot(t event.Type) bool { return t == event.CDS || t == event.LDS }
-
-// branchOf returns the branch that t belongs to.
-func branchOf(t event.Type) int {
-	if t == event.CDS || t == event.EDS {
-		return clusterBranch
+// shortNames lists the types for an error's advice.
+func shortNames() string {
+	var names []string
+	for t := range event.Type(numTypes) {
+		names = append(names, t.String())
 	}
-	return listenerBranch
+	return strings.Join(names, ", ")
 }
 
-// childOf returns the type of a branch that is named by the other.
-func childOf(branch int) event.Type {
-	return [numBranches]event.Type{event.EDS, event.RDS}[branch]
+// isRoot reports whether a proxy subscribes to t of its own accord, and not
+// because a resource names one of t.
+func isRoot(t event.Type) bool {
+	return t == event.CDS || t == event.LDS || t == event.Workload || t == event.Authorization
+}
+
+// isWildcard reports whether t is subscribed to as a whole, by naming nothing.
+// Scoped routes are both: a listener asks for all of them.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#how-the-client-specifies-what-resources-to-return
+func isWildcard(t event.Type) bool { return isRoot(t) || t == event.SRDS }
+
+// wildcard is the name that stands for a subscription as a whole: among the
+// children that a listener names it means "scoped routes".
+const wildcard = "*"
+
+// childrenOf lists the types that resources of type t name, a type before
+// those that its own resources name.
+func childrenOf(t event.Type) []event.Type {
+	switch t {
+	case event.CDS:
+		return []event.Type{event.EDS, event.SDS, event.ECDS}
+	case event.LDS:
+		return []event.Type{event.SRDS, event.RDS, event.SDS, event.ECDS}
+	case event.SRDS:
+		return []event.Type{event.RDS}
+	default:
+		return nil
+	}
+}
+
+// parentsOf lists the types whose resources name resources of type t.
+func parentsOf(t event.Type) []event.Type {
+	switch t {
+	case event.EDS:
+		return []event.Type{event.CDS}
+	case event.RDS:
+		return []event.Type{event.LDS, event.SRDS}
+	case event.SRDS:
+		return []event.Type{event.LDS}
+	case event.SDS, event.ECDS:
+		return []event.Type{event.CDS, event.LDS}
+	default:
+		return nil
+	}
+}
+
+// agentServes reports whether a secret comes from the agent beside a proxy and
+// never over ADS: the workload's own certificate and root, and files.
+// https://istio.io/latest/docs/ops/configuration/traffic-management/tls-configuration/
+func agentServes(secret string) bool {
+	return slices.Contains([]string{"default", "ROOTCA"}, secret) ||
+		strings.HasPrefix(secret, "file-root:") || strings.HasPrefix(secret, "file-cert:")
 }

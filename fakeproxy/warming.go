@@ -14,9 +14,9 @@ const silence = 2 * time.Second
 // wait is a set of children whose initial fetch ends together. A later wait
 // for the same name takes its place.
 type wait struct {
-	branch int
-	names  *nameSet
-	until  event.Time
+	of    event.Type
+	names *nameSet
+	until event.Time
 }
 
 type ttlKey struct {
@@ -25,8 +25,8 @@ type ttlKey struct {
 }
 
 // await starts the initial fetch timeout of children. Needs mu.
-func (p *proxy) await(branch int, names *nameSet, now event.Time) {
-	p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return p.branches[w.branch].warming.len() == 0 })
+func (p *proxy) await(t event.Type, names *nameSet, now event.Time) {
+	p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return p.nodes[w.of].warming.len() == 0 })
 	if len(p.waits) == 0 {
 		p.waits = nil
 	}
@@ -35,7 +35,7 @@ func (p *proxy) await(branch int, names *nameSet, now event.Time) {
 		return
 	}
 	until := now.Add(d)
-	p.waits = append(p.waits, wait{branch, names, until})
+	p.waits = append(p.waits, wait{t, names, until})
 	p.fleet.warden.schedule(until, p)
 }
 
@@ -87,17 +87,17 @@ func (p *proxy) expireWaits(now event.Time) {
 		p.waits = p.waits[1:]
 		late := w.names.names
 		for _, later := range p.waits {
-			if later.branch == w.branch {
+			if later.of == w.of {
 				late = difference(late, later.names.names)
 			}
 		}
-		n := p.branches[w.branch]
+		n := p.nodes[w.of]
 		late = slices.DeleteFunc(slices.Clone(late), func(name string) bool { return !n.warming.has(name) })
 		if len(late) == 0 {
 			continue
 		}
 		t := p.fleet.table
-		p.branches[w.branch] = t.node(n.parents, n.children.without(t, late),
+		p.nodes[w.of] = t.node(n.names, n.held.without(t, late),
 			t.nameSet(difference(n.warming.names, late)), t.nameSet(union(n.expired.names, late)))
 		p.fleet.count.expired.Add(int64(len(late)))
 	}
@@ -111,36 +111,32 @@ func (p *proxy) expireTTLs(now event.Time) []*event.ProxyEvent {
 			continue
 		}
 		delete(p.ttls, k)
-		if it := p.held(k.of).find(k.name); it != nil && it.ttl > 0 {
+		if it := p.nodes[k.of].held.find(k.name); it != nil && it.ttl > 0 {
 			gone[k.of] = append(gone[k.of], k.name)
 		}
 	}
 	var events []*event.ProxyEvent
 	for t, names := range gone {
 		slices.Sort(names)
-		s, next := p.fleet.table.drop(p.branches[branchOf(t)], t, names)
-		p.branches[branchOf(t)] = next
-		if child := childOf(branchOf(t)); p.out != nil && s.unsubscribe.len() > 0 {
-			p.resubscribe(child, s)
-		}
-		events = append(events, p.subscriptionEvents(t, s, now)...)
+		p.nodes[t] = p.fleet.table.drop(p.nodes[t], t, names)
+		events = append(events, p.follow(t, p.fleet.table.noNames, now)...)
 	}
 	return events
 }
 
 // drop moves n as if the server had removed resources.
-func (t *table) drop(n *node, typ event.Type, names []string) (*step, *node) {
+func (t *table) drop(n *node, typ event.Type, names []string) *node {
 	// As Delta, where what a response does not name stays.
-	return t.apply(n, &incoming{typ: typ, variant: event.Delta, removed: names})
+	_, next := t.apply(n, &incoming{typ: typ, variant: event.Delta, removed: names})
+	return next
 }
 
-// Stuck is a child resource that did not arrive within the initial fetch
-// timeout.
+// Stuck is a resource that did not arrive within the initial fetch timeout.
 type Stuck struct {
 	Proxy int    `json:"proxy"`
 	Node  string `json:"node"`
-	// Type is "eds" or "rds"; Name is the resource awaited, and Parents are the
-	// clusters or listeners that name it.
+	// Type is the short name, such as "eds"; Name is the resource awaited, "*"
+	// for all scoped routes, and Parents are the resources that name it.
 	Type    string   `json:"type"`
 	Name    string   `json:"name"`
 	Parents []string `json:"parents"`
@@ -151,14 +147,16 @@ func (f *Fleet) Stuck() []Stuck {
 	var all []Stuck
 	for _, p := range f.proxies {
 		p.mu.Lock()
-		branches := p.branches
+		nodes := p.nodes
 		p.mu.Unlock()
-		for b, n := range branches {
+		for i, n := range nodes {
+			t := event.Type(i)
 			for _, name := range n.expired.names {
-				all = append(all, Stuck{
-					Proxy: p.index, Node: p.id.ID, Type: childOf(b).String(),
-					Name: name, Parents: n.parents.parentsOf(name),
-				})
+				s := Stuck{Proxy: p.index, Node: p.id.ID, Type: t.String(), Name: name}
+				for _, parent := range parentsOf(t) {
+					s.Parents = append(s.Parents, nodes[parent].held.parentsOf(t, name)...)
+				}
+				all = append(all, s)
 			}
 		}
 	}
@@ -166,10 +164,10 @@ func (f *Fleet) Stuck() []Stuck {
 }
 
 // parentsOf lists the resources that name a child.
-func (v *view) parentsOf(child string) []string {
+func (v *view) parentsOf(t event.Type, name string) []string {
 	var names []string
 	for _, it := range v.items {
-		if slices.Contains(it.body.children, child) {
+		if it.body.names(t, name) {
 			names = append(names, it.name)
 		}
 	}

@@ -90,9 +90,13 @@ func Chain(route string) *listenerv3.FilterChain {
 			Rds: &hcmv3.Rds{ConfigSource: ads(), RouteConfigName: route},
 		},
 	}
+	return managerChain(manager)
+}
+
+func managerChain(m *hcmv3.HttpConnectionManager) *listenerv3.FilterChain {
 	return &listenerv3.FilterChain{Filters: []*listenerv3.Filter{{
 		Name:       "envoy.filters.network.http_connection_manager",
-		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Any(manager)},
+		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Any(m)},
 	}}}
 }
 
@@ -131,7 +135,7 @@ func Delta(typeURL, version string, resources ...proto.Message) *discoveryv3.Del
 	return r
 }
 
-// Name is the name of a resource of one of the four types.
+// Name is the name of a resource.
 func Name(m proto.Message) string {
 	switch m := m.(type) {
 	case interface{ GetClusterName() string }:
