@@ -117,7 +117,7 @@ func (c *Collector) converge(f Final) *Convergence {
 	}
 	result := &Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
-		if s := c.shards[p/c.shardSize]; s.proxy(p).retired {
+		if c.hasRetired(p) {
 			continue
 		}
 		result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))

@@ -20,6 +20,7 @@ type Result struct {
 	Volume       *Volume         `json:"volume,omitempty"`
 	Acks         *Acks           `json:"acks,omitempty"`
 	Convergence  *Convergence    `json:"convergence,omitempty"`
+	Outages      []Outage        `json:"outages,omitempty"`
 	ControlPlane *ControlPlane   `json:"controlPlane,omitempty"`
 	Harness      *Harness        `json:"harness,omitempty"`
 	SLO          []SLO           `json:"slo,omitempty"`
@@ -207,7 +208,10 @@ type Convergence struct {
 	// MissingClusters are clusters of the mesh that a proxy does not subscribe
 	// to, summed over proxies: it was never told of them.
 	MissingClusters int64 `json:"missingClusters,omitempty"`
-	StuckWarming     *int  `json:"stuckWarming,omitempty"`
+	// GhostEndpointsInOutage is the most that were held at the end of a time
+	// without a control plane; absent if there was none.
+	GhostEndpointsInOutage *int64 `json:"ghostEndpointsInOutage,omitempty"`
+	StuckWarming           *int   `json:"stuckWarming,omitempty"`
 	// OrderingViolations are resources that nothing had subscribed to.
 	OrderingViolations int64        `json:"orderingViolations"`
 	Examples           []Divergence `json:"examples,omitempty"`

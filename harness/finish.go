@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
 // finish makes the result while fleet and target still run.
@@ -21,9 +23,11 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
+		Scoped:       r.scoped,
 		StuckWarming: &stuck,
 	})
 	result.Partial = partial
+	result.AddOutages(r.away.outages(event.Time(r.steadyStart.Load())))
 	r.addWireBytes(result)
 	addMisbehaviour(result, r.fleet.Counts())
 	r.companions()
@@ -46,6 +50,10 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	result.SLO = slo
 	return result, errors.Join(err, sloErr)
 }
+
+// scoped reports whether a proxy is not told of every service: a waypoint learns
+// of those alone whose traffic goes through it.
+func (r *run) scoped(proxy int) bool { return r.crew.kinds[proxy] == fakeproxy.KindWaypoint }
 
 // save writes the result with everything that was worth a warning.
 func (r *run) save(result *collect.Result) error {

@@ -65,6 +65,7 @@ type crew struct {
 	identities []fakeproxy.Identity
 	variants   []event.Variant
 	names      []string
+	kinds      []string
 }
 
 // crewOf gives each pod a kind and a variant, as the spec wants them. Mixed
@@ -74,9 +75,10 @@ func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 		identities: make([]fakeproxy.Identity, len(pods)),
 		variants:   make([]event.Variant, len(pods)),
 		names:      make([]string, len(pods)),
+		kinds:      spec.Kinds.Of(len(pods)),
 	}
 	seen := make(map[string]int)
-	for i, kind := range spec.Kinds.Of(len(pods)) {
+	for i, kind := range c.kinds {
 		c.variants[i] = variantOf(spec.Variant, seen[kind])
 		c.identities[i] = identity(&pods[i], kind, c.variants[i])
 		c.names[i] = pods[i].Name + "." + pods[i].Namespace

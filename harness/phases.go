@@ -80,6 +80,8 @@ func (r *run) steady(ctx context.Context) error {
 	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
 	start := r.collector.BeginSteady()
 	r.steadyStart.Store(int64(start))
+	r.away.expect(r.fleet.Counts().Ready)
+	close(r.steadyBegan)
 	stats, err := churn.Run(ctx, churn.Config{
 		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
@@ -91,12 +93,13 @@ func (r *run) steady(ctx context.Context) error {
 	return nil
 }
 
-// drain waits until nothing is pending and the wire is quiet.
+// drain waits until nothing is pending, the wire is quiet, and proxies that lost
+// the control plane have it again.
 func (r *run) drain(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Drain.Duration
 	r.enter(PhaseDrain, limit, "")
 	quiet := r.quiet()
-	err := poll(ctx, limit, func() bool { return quiet() && r.collector.Pending() == 0 })
+	err := poll(ctx, limit, func() bool { return quiet() && r.collector.Pending() == 0 && r.away.over() })
 	if err != nil && !errors.Is(err, errLimit) {
 		return err
 	}

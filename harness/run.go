@@ -43,13 +43,17 @@ type run struct {
 	sink      *fleetSink
 	fleet     *fakeproxy.Fleet
 	meter     *collect.SelfMeter
+	crew      crew
+	clusters  map[string]map[string]string // see clustersOf
 
 	// Goroutines of the run: cancel ends them, wait waits for them.
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
 	// For other goroutines to read.
-	steadyStart atomic.Int64 // event.Time; 0 before the steady phase
+	steadyStart atomic.Int64  // event.Time; 0 before the steady phase
+	steadyBegan chan struct{} // closed when it begins
+	away        absences
 	live        atomic.Pointer[live]
 
 	mu         sync.Mutex // guards the fields below
@@ -68,7 +72,7 @@ type run struct {
 // marked partial. Without a result, Config.Dir is left only if the target wrote
 // a log.
 func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
-	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now()}
+	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
 	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
 		return nil, invalid(err)
 	}
@@ -101,6 +105,7 @@ func (r *run) plan() error {
 	}); err != nil {
 		return err
 	}
+	r.clusters = clustersOf(r.mesh.All())
 	r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed)
 	return err
 }
@@ -142,16 +147,16 @@ func (r *run) start(ctx context.Context) error {
 // startFleet makes the collector and lets the fleet connect.
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
-	crew := crewOf(r.mesh.Proxies, p.Proxies)
+	r.crew = crewOf(r.mesh.Proxies, p.Proxies)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(crew.identities), Variants: crew.variants, Names: crew.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
+		Proxies: len(r.crew.identities), Variants: r.crew.variants, Names: r.crew.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
 	}); err != nil {
 		return err
 	}
 	r.sink = &fleetSink{Collector: r.collector}
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: crew.identities,
+		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.crew.identities,
 		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
 	}); err != nil {
 		return err
@@ -165,6 +170,10 @@ func (r *run) startFleet(ctx context.Context) error {
 			r.warn("fleet: %v", err)
 		}
 	})
+	r.away.expect(int64(p.Proxies.Count))
+	if p.Target.Outage != nil {
+		r.away.plan()
+	}
 	r.wait.Go(func() { r.watchTarget(ctx) })
 	return nil
 }

@@ -69,7 +69,20 @@ func (p *Profile) Validate() error {
 	for i := range p.Churn {
 		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.validateOutage())...)
+}
+
+// validateOutage makes sure that an outage lies within the steady phase, so that
+// the run sees all of it.
+func (p *Profile) validateOutage() error {
+	o := p.Target.Outage
+	if o == nil {
+		return nil
+	}
+	if end := o.At.Duration + o.For.Duration; end > p.Phases.Steady.Duration {
+		return fmt.Errorf("target.outage: ends %s after steady load begins: must end within phases.steady, %s", end, p.Phases.Steady.Duration)
+	}
+	return nil
 }
 
 // ReadyTimeout returns the time in which all proxies must become ready.

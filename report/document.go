@@ -67,6 +67,9 @@ func describe(r *collect.Result) (*document, error) {
 	d.fact("Correctness", correctness(r))
 	d.fact("Answers", answers(r.Acks))
 	d.fact("Misbehaviour", misbehaviour(r.Proxies))
+	for _, o := range r.Outages {
+		d.fact("Outage", outage(o))
+	}
 	d.fact("Control plane", controlPlane(r.ControlPlane))
 	d.fact("Harness", harness(r.Harness))
 	d.table(propagation(r.Propagation))

@@ -119,6 +119,10 @@ func failedResult(t *testing.T) *collect.Result {
 	r.Acks.NacksInvalid, r.Acks.NackLoopRate = 40, 1.5
 	r.Acks.Reasons = map[string]int64{`cluster "a": has no name`: 40, "rejected on purpose by the profile's proxies.nack": 12}
 	r.Proxies.Misbehaviour = map[string]int64{"nacksInjected": 12}
+	r.Outages = []collect.Outage{
+		{At: 5, Planned: true, Seconds: new(6.25), ReadyAgain: new(3.5), Held: &collect.Drift{GhostEndpoints: 1200, MissingEndpoints: 300, Diverged: 200}},
+		{At: 14, Seconds: new(1.5)}, {At: 17},
+	}
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The kinds of target.
@@ -60,6 +62,17 @@ type Spec struct {
 	ClusterName string `json:"clusterName"`
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
 	ConnectionLimit string `json:"connectionLimit"`
+	// Outage, if set, takes a target that we started down in the steady phase,
+	// and up again.
+	Outage *OutageSpec `json:"outage,omitempty"`
+}
+
+// OutageSpec is a time without the target.
+type OutageSpec struct {
+	// At is how long after steady load began the target is killed.
+	At metav1.Duration `json:"at"`
+	// For is how long it then stays away.
+	For metav1.Duration `json:"for"`
 }
 
 // DefaultSpec returns the embedded control plane, with its connection limit raised.
@@ -88,6 +101,23 @@ func (s Spec) Validate() error {
 		s.validateURL("metricsURL", s.MetricsURL), s.validateURL("pprofURL", s.PprofURL))
 	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
+	}
+	return errors.Join(append(errs, s.validateOutage())...)
+}
+
+func (s Spec) validateOutage() error {
+	if s.Outage == nil {
+		return nil
+	}
+	var errs []error
+	if s.Kind == KindExternal {
+		errs = append(errs, errors.New("target.outage: an external target cannot be taken down from here: leave it out"))
+	}
+	if d := s.Outage.At.Duration; d < 0 {
+		errs = append(errs, fmt.Errorf("target.outage.at: %s: must not be negative", d))
+	}
+	if d := s.Outage.For.Duration; d <= 0 {
+		errs = append(errs, fmt.Errorf("target.outage.for: %s: must be above 0s", d))
 	}
 	return errors.Join(errs...)
 }

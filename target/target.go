@@ -184,6 +184,16 @@ func (t *Target) stopLocked(ctx context.Context) error {
 	return t.removeWorkDir()
 }
 
+// Kill ends the target at once, as when its node is lost: what it was serving
+// breaks off. Restart brings it back.
+func (t *Target) Kill(ctx context.Context) error {
+	t.life.Lock()
+	defer t.life.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // no grace
+	return t.stopLocked(ctx)
+}
+
 // removeWorkDir removes the directory that was made to run in, unless the target
 // wrote something there.
 func (t *Target) removeWorkDir() error {
