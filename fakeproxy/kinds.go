@@ -15,13 +15,15 @@ const (
 	KindSidecar  = "sidecar"
 	KindRouter   = "router"
 	KindWaypoint = "waypoint"
+	KindZtunnel  = "ztunnel"
 )
 
 // Kinds lists the kinds in the order in which a fleet's first proxies take them.
-func Kinds() []string { return []string{KindSidecar, KindRouter, KindWaypoint} }
+func Kinds() []string { return []string{KindSidecar, KindRouter, KindWaypoint, KindZtunnel} }
 
 // KindShares says how a fleet is made up: a weight per kind. Empty means
-// sidecars alone.
+// sidecars alone. A ztunnel speaks Delta, whatever the fleet's variant: its
+// types are served in no other.
 type KindShares map[string]float64
 
 // Of returns the kinds of n proxies. Each kind has its share of any number of

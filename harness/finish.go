@@ -52,8 +52,11 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 }
 
 // scoped reports whether a proxy is not told of every service: a waypoint learns
-// of those alone whose traffic goes through it.
-func (r *run) scoped(proxy int) bool { return r.crew.kinds[proxy] == fakeproxy.KindWaypoint }
+// of those alone whose traffic goes through it, and a ztunnel of workloads.
+func (r *run) scoped(proxy int) bool {
+	kind := r.crew.kinds[proxy]
+	return kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+}
 
 // save writes the result with everything that was worth a warning.
 func (r *run) save(result *collect.Result) error {

@@ -19,7 +19,7 @@ const clusterID = "Kubernetes"
 // identity makes the node of a fake proxy of a kind, as the agent beside a real
 // Envoy does: the ID's form is "KIND~IP~POD.NAMESPACE~NAMESPACE.svc.DOMAIN".
 func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identity {
-	return fakeproxy.Identity{
+	id := fakeproxy.Identity{
 		ID:       fmt.Sprintf("%s~%s~%s.%s~%s.svc.cluster.local", kind, p.IP, p.Name, p.Namespace, p.Namespace),
 		Variant:  variant,
 		Cluster:  p.Service + "." + p.Namespace,
@@ -36,6 +36,10 @@ func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identit
 			"LABELS":          labels(p, kind),
 		},
 	}
+	if kind == fakeproxy.KindZtunnel {
+		id.Roots = []event.Type{event.Workload, event.Authorization}
+	}
+	return id
 }
 
 // labels are the pod's, with those by which istiod tells what a gateway is for:
@@ -79,7 +83,7 @@ func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 	}
 	seen := make(map[string]int)
 	for i, kind := range c.kinds {
-		c.variants[i] = variantOf(spec.Variant, seen[kind])
+		c.variants[i] = variantOf(spec.Variant, kind, seen[kind])
 		c.identities[i] = identity(&pods[i], kind, c.variants[i])
 		c.names[i] = pods[i].Name + "." + pods[i].Namespace
 		seen[kind]++
@@ -89,9 +93,9 @@ func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 
 // variantOf returns the variant of the ith proxy of a kind under the profile's
 // setting.
-func variantOf(setting string, i int) event.Variant {
+func variantOf(setting, kind string, i int) event.Variant {
 	switch {
-	case setting == fakeproxy.VariantDelta, setting == fakeproxy.VariantMixed && i%2 == 1:
+	case kind == fakeproxy.KindZtunnel, setting == fakeproxy.VariantDelta, setting == fakeproxy.VariantMixed && i%2 == 1:
 		return event.Delta
 	default:
 		return event.SotW

@@ -13,6 +13,14 @@ func addMisbehaviour(result *collect.Result, counts fakeproxy.Counts) {
 		count int64
 	}{
 		{"nacksInjected", counts.NacksInjected},
+		{"appliesDelayed", counts.AppliesDelayed},
+		{"slowReaders", counts.SlowReaders},
+		{"slowReads", counts.SlowReads},
+		{"disconnectsInjected", counts.DisconnectsInjected},
+		{"storms", counts.Storms},
+		{"stormDisconnects", counts.StormDisconnects},
+		{"disconnectsMissed", counts.DisconnectsMissed},
+		{"halfOpen", counts.HalfOpen},
 	} {
 		if m.count == 0 {
 			continue

@@ -92,6 +92,9 @@ func listenerRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 	for _, route := range r.Children {
 		to = append(to, "Route: "+route)
 	}
+	if r.ScopedRoutes {
+		to = append(to, "Scoped routes")
+	}
 	if len(to) == 0 {
 		to = append(to, fmt.Sprintf("%d filter chains", chains(&l)))
 	}

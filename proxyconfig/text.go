@@ -92,6 +92,9 @@ func overview(d fakeproxy.Dump) table {
 	t := table{head: []string{"TYPE", "VERSION", "NONCE", "SUBSCRIPTION", "RESOURCES", "BYTES", "WARMING", "TIMED OUT"}}
 	for i := range d.Types {
 		of := &d.Types[i]
+		if !of.Asked && len(of.Resources) == 0 {
+			continue
+		}
 		subscription := fmt.Sprintf("%d names", len(of.Subscription))
 		if of.Wildcard {
 			subscription = "*"
