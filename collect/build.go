@@ -286,7 +286,7 @@ func (b *builder) proxyRows() []ProxyRow {
 			Ready: px.wasReady, TimeToReady: px.timeToReady.Seconds(), ConfigBytes: px.configBytes,
 			Disconnects: px.disconnects, Refused: px.refused,
 			Responses: px.responses, Bytes: px.bytes, Nacks: px.nacks,
-			Deliveries: px.delivered, Unreached: px.unreached, Interrupted: px.interrupted,
+			Deliveries: px.delivered, Unreached: px.unreached, Interrupted: px.interrupted, Diverged: px.diverged,
 		}
 		if len(b.c.cfg.Names) > 0 {
 			row.Name = b.c.cfg.Names[p]

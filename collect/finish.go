@@ -120,13 +120,14 @@ func (c *Collector) converge(f Final) *Convergence {
 		if c.hasRetired(p) {
 			continue
 		}
-		result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
+		c.shards[p/c.shardSize].proxy(p).diverged = result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
 	}
 	return result
 }
 
-func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) {
-	diverged, unknown := false, len(truths)
+// compare counts what is wrong at proxy p, and returns in how many clusters.
+func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
+	unknown := len(truths)
 	for name, endpoints := range held {
 		t, known := truths[name]
 		if known {
@@ -136,7 +137,7 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 			continue
 		}
 		ghosts, missing := difference(endpoints, t.endpoints)
-		diverged = true
+		diverged++
 		v.GhostEndpoints += int64(ghosts)
 		v.MissingEndpoints += int64(missing)
 		if len(v.Examples) < maxExamples {
@@ -144,12 +145,13 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 		}
 	}
 	if unknown > 0 && !scoped {
-		diverged = true
+		diverged += unknown
 		v.MissingClusters += int64(unknown)
 	}
-	if diverged {
+	if diverged > 0 {
 		v.Diverged++
 	}
+	return diverged
 }
 
 // check reports contradictions in the books of the pairs.

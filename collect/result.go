@@ -289,8 +289,11 @@ type Harness struct {
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
 	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
 	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`
-	Saturated   bool          `json:"saturated"`
-	Reasons     []string      `json:"reasons,omitempty"`
+	// RunQueueP99 is how long our goroutines waited for a processor, at the 99th
+	// percentile: the upper edge of the runtime's bucket.
+	RunQueueP99 *float64 `json:"runQueueP99,omitempty" unit:"s"`
+	Saturated   bool     `json:"saturated"`
+	Reasons     []string `json:"reasons,omitempty"`
 }
 
 // MutationRow is one line of mutations.csv. Times are seconds: Intended, Issued
@@ -308,7 +311,7 @@ type MutationRow struct {
 }
 
 // ProxyRow is one line of proxies.csv. Times are seconds; P50 and P99 are
-// within 10 %.
+// within 10 %. Diverged counts the clusters that are wrong at the end.
 type ProxyRow struct {
 	Proxy                              int
 	Name, Variant                      string
@@ -318,5 +321,6 @@ type ProxyRow struct {
 	Disconnects, Refused               int64
 	Responses, Bytes, Nacks            int64
 	Deliveries, Unreached, Interrupted int64
+	Diverged                           int
 	P50, P99, Max                      float64
 }

@@ -132,7 +132,7 @@ func (r MutationRow) fields() []string {
 func proxyHeader() []string {
 	return []string{
 		"proxy", "name", "variant", "ready", "time_to_ready", "config_bytes", "disconnects", "refused",
-		"responses", "bytes", "nacks", "deliveries", "unreached", "interrupted", "p50", "p99", "max",
+		"responses", "bytes", "nacks", "deliveries", "unreached", "interrupted", "diverged", "p50", "p99", "max",
 	}
 }
 
@@ -141,7 +141,7 @@ func (r ProxyRow) fields() []string {
 		strconv.Itoa(r.Proxy), r.Name, r.Variant, strconv.FormatBool(r.Ready), present(r.TimeToReady),
 		number(r.ConfigBytes), number(r.Disconnects), number(r.Refused),
 		number(r.Responses), number(r.Bytes), number(r.Nacks),
-		number(r.Deliveries), number(r.Unreached), number(r.Interrupted),
+		number(r.Deliveries), number(r.Unreached), number(r.Interrupted), strconv.Itoa(r.Diverged),
 		present(r.P50), present(r.P99), present(r.Max),
 	}
 }

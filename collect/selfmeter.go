@@ -14,23 +14,36 @@ import (
 
 // Above these the harness may have shaped the numbers.
 const (
-	// maxScheduleLag: mutations are late beyond it, at the 99th percentile.
+	// maxScheduleLag: mutations are late beyond it.
 	maxScheduleLag = defaultLateAfter
-	// maxStampLag is the share of our own in a latency, at the 99th percentile.
+	// maxStampLag is the share of our own in a latency.
 	maxStampLag = 5 * time.Millisecond
 	// maxGCPause stops all streams at once.
 	maxGCPause = 20 * time.Millisecond
+	// maxRunQueue is how long our goroutines may wait for a processor. A push
+	// makes all streams ready at once, so some wait is the fan-out's own.
+	maxRunQueue = 25 * time.Millisecond
 	// maxCPUShare of the processors granted leaves none for a burst.
 	maxCPUShare = 0.85
 )
 
-const gcPauses = "/sched/pauses/total/gc:seconds"
+// enoughSamples is how many of n samples must lie beyond a limit to blame the
+// harness: one in a hundred, as for a p99, but five at least. The p99 of forty
+// samples is the largest of them, and one stall of a busy machine would be
+// enough. Of less than ten samples it takes half.
+func enoughSamples(n int64) int64 { return max(n/100, min(5, (n+1)/2), 1) }
+
+// The runtime's own histograms, in seconds.
+const (
+	gcPauses     = "/sched/pauses/total/gc:seconds"
+	runQueueWait = "/sched/latencies:seconds"
+)
 
 // SelfMeter measures what the harness itself costs, from its start on.
 type SelfMeter struct {
-	started time.Time
-	cpu     float64
-	pauses  *metrics.Float64Histogram
+	started       time.Time
+	cpu           float64
+	pauses, waits *metrics.Float64Histogram
 }
 
 // StartSelfMeter begins to measure.
@@ -39,7 +52,7 @@ func StartSelfMeter() *SelfMeter {
 	if err != nil {
 		cpu = math.NaN()
 	}
-	return &SelfMeter{started: time.Now(), cpu: cpu, pauses: readPauses()}
+	return &SelfMeter{started: time.Now(), cpu: cpu, pauses: readHistogram(gcPauses), waits: readHistogram(runQueueWait)}
 }
 
 // Stop adds to h what was measured, and whether the harness was the bottleneck.
@@ -48,8 +61,15 @@ func (s *SelfMeter) Stop(h *Harness) error {
 	wall := time.Since(s.started).Seconds()
 	h.WallSeconds = &wall
 	h.GOMAXPROCS = runtime.GOMAXPROCS(0)
-	if pause, ok := longest(s.pauses, readPauses()); ok {
-		h.GCPauseMax = &pause
+	pauses := gained(s.pauses, readHistogram(gcPauses))
+	if pauses != nil {
+		longest := pauses.atRank(0)
+		h.GCPauseMax = &longest
+	}
+	waits := gained(s.waits, readHistogram(runQueueWait))
+	if waits != nil {
+		p99 := waits.atRank(waits.total() / 100)
+		h.RunQueueP99 = &p99
 	}
 	cpu, rss, err := ownUsage()
 	if err == nil {
@@ -58,7 +78,7 @@ func (s *SelfMeter) Stop(h *Harness) error {
 	if spent := cpu - s.cpu; err == nil && !math.IsNaN(spent) {
 		h.CPUSeconds = &spent
 	}
-	h.judge()
+	h.judge(pauses, waits)
 	return err
 }
 
@@ -88,8 +108,8 @@ func ownUsage() (cpu float64, peak int64, err error) {
 	return cpu, int64(status.VmHWM), nil
 }
 
-func readPauses() *metrics.Float64Histogram {
-	sample := []metrics.Sample{{Name: gcPauses}}
+func readHistogram(name string) *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
 		return nil
@@ -97,38 +117,80 @@ func readPauses() *metrics.Float64Histogram {
 	return sample[0].Value.Float64Histogram()
 }
 
-// longest returns the upper edge of the highest bucket that gained a pause,
-// zero if there was none.
-func longest(before, after *metrics.Float64Histogram) (seconds float64, ok bool) {
+// runtimeBuckets is what a histogram of the runtime gained; counts[i] samples lie
+// between edges[i] and edges[i+1].
+type runtimeBuckets struct {
+	counts []uint64
+	edges  []float64
+}
+
+// gained returns nil if either histogram is missing.
+func gained(before, after *metrics.Float64Histogram) *runtimeBuckets {
 	if before == nil || after == nil || len(before.Counts) != len(after.Counts) {
-		return 0, false
+		return nil
 	}
-	for i, n := range slices.Backward(after.Counts) {
-		if n == before.Counts[i] {
+	b := &runtimeBuckets{counts: slices.Clone(after.Counts), edges: after.Buckets}
+	for i, n := range before.Counts {
+		b.counts[i] -= n
+	}
+	return b
+}
+
+func (b *runtimeBuckets) total() (n uint64) {
+	for _, c := range b.counts {
+		n += c
+	}
+	return n
+}
+
+// beyond counts the samples whose whole bucket lies above limit.
+func (b *runtimeBuckets) beyond(limit time.Duration) (n uint64) {
+	for i, c := range b.counts {
+		if b.edges[i] >= limit.Seconds() {
+			n += c
+		}
+	}
+	return n
+}
+
+// atRank returns the upper edge of the bucket that holds the sample above which
+// there are n others; zero if there is none.
+func (b *runtimeBuckets) atRank(n uint64) float64 {
+	for i, c := range slices.Backward(b.counts) {
+		if c <= n {
+			n -= c
 			continue
 		}
-		if edge := after.Buckets[i+1]; !math.IsInf(edge, 1) {
-			return edge, true
+		if edge := b.edges[i+1]; !math.IsInf(edge, 1) {
+			return edge
 		}
-		return after.Buckets[i], true
+		return b.edges[i]
 	}
-	return 0, true
+	return 0
 }
 
 // judge decides whether the harness was the bottleneck, and why.
-func (h *Harness) judge() {
+func (h *Harness) judge(pauses, waits *runtimeBuckets) {
 	h.Saturated, h.Reasons = false, nil
-	if d := h.ScheduleLag; d != nil && d.P99 > maxScheduleLag.Seconds() {
-		h.blame("mutations were issued late (p99 %s, limit %s): lower churn rates, or give the API server more CPU",
-			roundSeconds(d.P99), maxScheduleLag)
+	if n, all := h.ScheduleLag.beyond(maxScheduleLag); n >= enoughSamples(all) {
+		h.blame("mutations were issued late (%d of %d by more than %s, p99 %s): lower churn rates, or give the API server more CPU",
+			n, all, maxScheduleLag, roundSeconds(h.ScheduleLag.P99))
 	}
-	if d := h.StampLag; d != nil && d.P99 > maxStampLag.Seconds() {
-		h.blame("messages waited for their time stamp (p99 %s, limit %s): lower proxies.count or churn rates, or give the harness more CPU",
-			roundSeconds(d.P99), maxStampLag)
+	if n, all := h.StampLag.beyond(maxStampLag); n >= enoughSamples(all) {
+		h.blame("messages waited for their time stamp (%d of %d for more than %s, p99 %s): lower proxies.count or churn rates, or give the harness more CPU",
+			n, all, maxStampLag, roundSeconds(h.StampLag.P99))
 	}
-	if p := h.GCPauseMax; p != nil && *p > maxGCPause.Seconds() {
-		h.blame("garbage collection stopped the harness for up to %s (limit %s): lower proxies.count",
-			roundSeconds(*p), maxGCPause)
+	if pauses != nil {
+		if n, all := int64(pauses.beyond(maxGCPause)), int64(pauses.total()); n >= enoughSamples(all) {
+			h.blame("garbage collection stopped the harness %d times for more than %s, once for %s: lower proxies.count",
+				n, maxGCPause, roundSeconds(pauses.atRank(0)))
+		}
+	}
+	if waits != nil {
+		if n, all := int64(waits.beyond(maxRunQueue)), int64(waits.total()); n >= enoughSamples(all) {
+			h.blame("the harness's work waited for a processor (%d of %d times for more than %s): lower proxies.count or churn rates, or give the harness more CPU",
+				n, all, maxRunQueue)
+		}
 	}
 	if h.CPUSeconds == nil || h.WallSeconds == nil || *h.WallSeconds == 0 {
 		return
@@ -137,6 +199,24 @@ func (h *Harness) judge() {
 		h.blame("the harness used %.0f %% of its %d CPUs (limit %.0f %%): lower proxies.count or churn rates, or run the target elsewhere",
 			100*share, h.GOMAXPROCS, 100*maxCPUShare)
 	}
+}
+
+// beyond counts the samples above limit, and all. Without samples, or without
+// the histogram to count them in, both are zero.
+func (d *Distribution) beyond(limit time.Duration) (n, all int64) {
+	if d == nil {
+		return 0, 0
+	}
+	h, err := d.Decode()
+	if err != nil {
+		return 0, 0
+	}
+	for _, bar := range h.Distribution() {
+		if bar.From > int64(limit) {
+			n += bar.Count
+		}
+	}
+	return n, h.TotalCount()
 }
 
 func (h *Harness) blame(format string, args ...any) {

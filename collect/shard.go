@@ -100,6 +100,7 @@ type proxy struct {
 	disconnects, refused              int64
 	responses, bytes, nacks           int64
 	delivered, unreached, interrupted int64
+	diverged                          int                           // clusters that are wrong at the end
 	latencies                         *hdrhistogram.PackedHistogram // nil before the first
 	longest                           int64                         // of latencies, exactly
 }
