@@ -77,6 +77,17 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	px.nacked |= 1 << typ
 }
 
+// Rejects reports whether proxy p's latest answer for type t was a NACK.
+func (c *Collector) Rejects(p int, t event.Type) bool {
+	s := c.shardOf(p)
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proxy(p).nacked&(1<<t) != 0
+}
+
 // receiveLocked moves proxy p to a received state of cl and ends the pairs that
 // have thereby arrived. It returns done with the mutations that this completed.
 func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {

@@ -236,10 +236,23 @@ type ControlPlane struct {
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Missing lists the metrics that stages and signals need and that it does
 	// not serve.
-	Missing  []string         `json:"missing,omitempty"`
-	Stages   *Stages          `json:"stages,omitempty"`
-	Signals  *Signals         `json:"signals,omitempty"`
-	Profiles []ProfileSummary `json:"profiles,omitempty"`
+	Missing []string `json:"missing,omitempty"`
+	Stages  *Stages  `json:"stages,omitempty"`
+	Signals *Signals `json:"signals,omitempty"`
+	// ProxyStatus is what it says of the proxies at the end of the run, if it has
+	// istiod's page /debug/syncz.
+	ProxyStatus *ProxyStatus     `json:"proxyStatus,omitempty"`
+	Profiles    []ProfileSummary `json:"profiles,omitempty"`
+}
+
+// ProxyStatus counts, over all connected proxies, the types that each asked for,
+// by whether the control plane has the ACK of what it sent last. The names are
+// those of istioctl proxy-status.
+type ProxyStatus struct {
+	Proxies int `json:"proxies"`
+	Synced  int `json:"synced"`
+	NotSent int `json:"notSent"`
+	Stale   int `json:"stale"`
 }
 
 // Cost is what a process used in a span of time.

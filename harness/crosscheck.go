@@ -32,6 +32,26 @@ func crossCheck(r *collect.Result, readyNow int) []string {
 	return found
 }
 
+// crossCheckRejects compares the NACKs of the whole run, from before the fleet
+// connected, with the control plane's count of them.
+func crossCheckRejects(start, after []byte, acks *collect.Acks) ([]string, error) {
+	if start == nil || after == nil || acks == nil {
+		return nil, nil
+	}
+	m, err := collect.MetricsDiff(start, after)
+	if err != nil || m.Restarted {
+		return nil, err
+	}
+	if _, known := total(m.Counters, "pilot_xds_pushes"); !known {
+		return nil, nil // it does not count in istiod's words
+	}
+	theirs, _ := total(m.Counters, "pilot_total_xds_rejects") // none until it counts the first
+	if ours := acks.NacksInjected + acks.NacksInvalid; ours != int64(theirs) {
+		return []string{fmt.Sprintf("cross-check: NACKs in the whole run: %d by our count, %.0f by the control plane's pilot_total_xds_rejects", ours, theirs)}, nil
+	}
+	return nil, nil
+}
+
 // total sums all series of a metric.
 func total(series map[string]float64, name string) (sum float64, ok bool) {
 	for key, value := range series {

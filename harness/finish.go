@@ -46,9 +46,11 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	for _, disagreement := range crossCheck(result, int(r.fleet.Counts().Connected)) {
 		r.warn("%s", disagreement)
 	}
+	disagreements, checkErr := crossCheckRejects(r.observed.start, r.observed.after, result.Acks)
+	r.warnAll(disagreements)
 	slo, sloErr := collect.EvaluateSLO(result, r.cfg.Profile.SLO)
 	result.SLO = slo
-	return result, errors.Join(err, sloErr)
+	return result, errors.Join(err, checkErr, sloErr)
 }
 
 // scoped reports whether a proxy is not told of every service: a waypoint learns

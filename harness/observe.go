@@ -23,11 +23,19 @@ const (
 type observation struct {
 	timeline      *timeline // from the connect phase on
 	churn         churn.Stats
+	start         []byte // metrics before the fleet connected
 	before, after []byte
+	sync          *syncCheck
 	usage         *target.Usage
 	wire          collect.WireBytes // before steady load
 	costs         []costReading     // before steady load and after the drain
 	profiles      []collect.ProfileSummary
+}
+
+// observeStart takes the metrics from which those of the whole run are counted.
+func (r *run) observeStart(ctx context.Context) {
+	// A target whose metrics cannot be read is warned of later.
+	r.observed.start, _ = r.target.Scrape(ctx)
 }
 
 // observeBefore takes the control plane's figures before steady load.
@@ -44,6 +52,7 @@ func (r *run) observeAfter(ctx context.Context) error {
 	var err error
 	r.readCost(ctx)
 	r.observed.after, err = r.scrape(ctx, metricsAfterFile)
+	r.checkSync(ctx)
 	return err
 }
 
@@ -78,6 +87,9 @@ func (r *run) observeUsage(ctx context.Context) {
 func (r *run) controlPlane() *collect.ControlPlane {
 	info := r.target.Info()
 	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
+	if r.observed.sync != nil {
+		c.ProxyStatus = &r.observed.sync.status
+	}
 	if u := r.observed.usage; u != nil {
 		peak := int64(u.PeakRSSBytes)
 		c.CPUSeconds, c.PeakRSSBytes = &u.CPUSeconds, &peak

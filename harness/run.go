@@ -171,6 +171,7 @@ func (r *run) startFleet(ctx context.Context) error {
 		}
 	})
 	r.away.expect(int64(p.Proxies.Count))
+	r.observeStart(ctx)
 	if p.Target.Outage != nil {
 		r.away.plan()
 	}

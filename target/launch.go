@@ -23,6 +23,7 @@ type launch struct {
 	xds        []string
 	readyURL   string // answers 200 when the target is ready; "" to go by xds alone
 	versionURL string
+	synczURL   string
 	metricsURL string
 	pprofURL   string
 }
@@ -80,6 +81,7 @@ func embeddedLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch,
 		xds:        []string{xds},
 		readyURL:   base + "/ready",
 		versionURL: base + "/version",
+		synczURL:   base + "/debug/syncz",
 		metricsURL: base + "/metrics",
 		pprofURL:   base + "/debug/pprof",
 	}, nil
@@ -113,6 +115,7 @@ func istiodLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, e
 		xds:        addresses[:1],
 		readyURL:   "http://" + addresses[1] + "/ready",
 		versionURL: monitoring + "/version",
+		synczURL:   "http://" + addresses[1] + "/debug/syncz",
 		metricsURL: monitoring + "/metrics",
 		pprofURL:   monitoring + "/debug/pprof",
 	}, nil

@@ -24,6 +24,7 @@ const maxBody = 256 << 20
 // Errors of targets that do not say where something is.
 var (
 	ErrNoMetrics = errors.New("target: no metrics: set target.metricsURL, or pass {metrics} to the command")
+	ErrNoSyncz   = errors.New("target: no page /debug/syncz: only istiod and the embedded control plane have one")
 	ErrNoPprof   = errors.New("target: no profiles: set target.pprofURL, or pass {pprof} to the command")
 )
 
@@ -38,6 +39,15 @@ func (t *Target) Scrape(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("target: scrape: %w", err)
 	}
 	return body, nil
+}
+
+// Syncz returns istiod's page /debug/syncz, JSON that lists per proxy and type the
+// nonces last sent and last ACKed. It returns ErrNoSyncz if the target has none.
+func (t *Target) Syncz(ctx context.Context) ([]byte, error) {
+	if t.launch.synczURL == "" {
+		return nil, ErrNoSyncz
+	}
+	return t.get(ctx, t.launch.synczURL)
 }
 
 // FetchProfile returns a profile of the target in pprof's format. Kind is "cpu",
