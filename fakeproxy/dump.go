@@ -92,3 +92,16 @@ func (it *item) dump() ResourceDump {
 	}
 	return r
 }
+
+// Nonces returns the nonce that a proxy received last of each type, by
+// event.Type and empty for none, and whether it is connected.
+func (f *Fleet) Nonces(proxy int) (byType []string, connected bool) {
+	p := f.proxies[proxy]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byType = make([]string, numTypes)
+	for t := range p.types {
+		byType[t] = string(p.types[t].nonce)
+	}
+	return byType, p.connected
+}
