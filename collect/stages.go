@@ -38,18 +38,17 @@ type Stage struct {
 }
 
 // Stages splits the way from a mutation's intended time to its receipt by a
-// proxy. All but Ack, which comes after it, are parts of Total. A stage whose
-// metrics the control plane does not serve is absent, and its time is then part
-// of Watch.
+// proxy. All but Ack, which comes after it, are parts of Total, and their means
+// add up to its mean. A stage whose metrics the control plane does not serve is
+// absent, and its time is then part of Watch and Wire.
 type Stages struct {
 	// Schedule is from intended to issued, Write from issued to the API server's
 	// answer.
 	Schedule *Stage `json:"schedule,omitempty" unit:"s"`
 	Write    *Stage `json:"write,omitempty" unit:"s"`
-	// Watch is what no other stage explains: from the API server's answer until
-	// the control plane's debounce begins, the hand-overs within the control
-	// plane, and the wire. It is estimated, as Total less the others, and is
-	// negative where their figures overlap.
+	// Watch is what is left of the time until the first proxy has the mutation:
+	// the API server's watch, the control plane's informers and hand-overs. It is
+	// estimated, and negative where the figures of other stages overlap.
 	Watch *Stage `json:"watch,omitempty" unit:"s"`
 	// Debounce is the wait for quiet, PushContext left out. The control plane
 	// counts it once per push, from the push's first event; where pushes carry
@@ -62,9 +61,13 @@ type Stages struct {
 	// to gRPC and includes its marshalling.
 	Push *Stage `json:"push,omitempty" unit:"s"`
 	Send *Stage `json:"send,omitempty" unit:"s"`
-	// Wire is from the proxy's last socket read to the stamp of the whole message:
-	// the part of the wire that can be seen.
+	// Wire is what is left of the time by which a proxy trails the first one,
+	// after Queue: waiting for a processor within the control plane's transport,
+	// and the wire. It is estimated, like Watch.
 	Wire *Stage `json:"wire,omitempty" unit:"s"`
+	// Receive is from the proxy's last socket read to the stamp of the whole
+	// message.
+	Receive *Stage `json:"receive,omitempty" unit:"s"`
 	// Ack is from receipt until the answer was handed to gRPC.
 	Ack   *Stage `json:"ack,omitempty" unit:"s"`
 	Total *Stage `json:"total,omitempty" unit:"s"`
@@ -96,7 +99,7 @@ func (r *Result) AddStages(d Debounce) (warnings []string) {
 		s.Ack = own(r.Acks.AnswerTime)
 	}
 	if h := r.Harness; h != nil {
-		s.Schedule, s.Wire = own(h.ScheduleLag), own(h.StampLag)
+		s.Schedule, s.Receive = own(h.ScheduleLag), own(h.StampLag)
 	}
 	if m := r.ControlPlane.Metrics; m != nil && !m.Restarted {
 		s.addScraped(m.Histograms)
@@ -106,8 +109,8 @@ func (r *Result) AddStages(d Debounce) (warnings []string) {
 			s.Debounce.perMutation(s.MutationsPerPush, d.After.Seconds())
 		}
 	}
-	s.addRest()
-	for _, x := range append(s.parts(), s.Watch, s.Ack, s.Total) {
+	s.addRest(own(r.Propagation.FirstProxy))
+	for _, x := range append(s.before(), s.Watch, s.Queue, s.Wire, s.Ack, s.Total) {
 		if x != nil && s.Total.Mean > 0 {
 			x.Share = x.Mean / s.Total.Mean
 		}
@@ -130,25 +133,33 @@ func (s *Stages) addScraped(h map[string]*Quantiles) {
 	s.Push = scraped(h["pilot_xds_push_time"]).less(s.Send)
 }
 
-// parts returns the stages that are measured, before receipt.
-func (s *Stages) parts() []*Stage {
-	return []*Stage{s.Schedule, s.Write, s.Debounce, s.PushContext, s.Queue, s.Push, s.Send, s.Wire}
+// before returns the measured stages until the first proxy has a mutation.
+func (s *Stages) before() []*Stage {
+	return []*Stage{s.Schedule, s.Write, s.Debounce, s.PushContext, s.Push, s.Send, s.Receive}
 }
 
-// addRest works out Watch.
-func (s *Stages) addRest() {
-	rest := *s.Total
-	rest.Source, rest.Count = SourceEstimated, 0
-	for _, x := range s.parts() {
+// addRest works out Watch and Wire. Without a first proxy all the rest is Watch.
+func (s *Stages) addRest(first *Stage) {
+	if first == nil {
+		s.Watch = s.Total.rest(append(s.before(), s.Queue)...)
+		return
+	}
+	s.Watch = first.rest(s.before()...)
+	s.Wire = s.Total.rest(first, s.Queue)
+}
+
+// rest returns what is left of a stage without others.
+func (s *Stage) rest(others ...*Stage) *Stage {
+	// A difference of 99th percentiles would say nothing.
+	rest := &Stage{Source: SourceEstimated, Mean: s.Mean, P50: s.P50}
+	for _, x := range others {
 		if x != nil {
 			rest.Mean -= x.Mean
 			rest.P50 -= x.P50
 			rest.Width += x.Width
 		}
 	}
-	// A difference of 99th percentiles says nothing.
-	rest.P99, rest.P99Width = 0, 0
-	s.Watch = &rest
+	return rest
 }
 
 func own(d *Distribution) *Stage {

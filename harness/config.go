@@ -46,7 +46,7 @@ type Config struct {
 // Validate reports every problem of a profile, across all stages, that can be
 // found without starting anything.
 func Validate(p *profiles.Profile) error {
-	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), collect.ValidateSLO(p.SLO))
+	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), collect.ValidateSLO(p.SLO), checkProfiling(p))
 }
 
 // logFile is the harness's own log in the results folder.

@@ -78,6 +78,7 @@ func (r *run) warmUp(ctx context.Context) error {
 // steady issues the mutations.
 func (r *run) steady(ctx context.Context) error {
 	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
+	finishProfiling := r.startProfiling(ctx)
 	start := r.collector.BeginSteady()
 	r.steadyStart.Store(int64(start))
 	r.away.expect(r.fleet.Counts().Ready)
@@ -86,6 +87,7 @@ func (r *run) steady(ctx context.Context) error {
 		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
+	finishProfiling()
 	r.observed.churn = stats
 	if err != nil {
 		return fmt.Errorf("churn: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/churn"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/hotspot"
 	"github.com/xdsbench/xdsbench/internal/rate"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/target"
@@ -30,6 +31,8 @@ type Profile struct {
 	// highest value that passes, such as "2s" or "0".
 	SLO    map[string]string `json:"slo,omitempty"`
 	Target target.Spec       `json:"target"`
+	// Pprof is what to take of the control plane's profiles.
+	Pprof hotspot.Spec `json:"pprof"`
 }
 
 // Phases are the lengths of a run's parts.
@@ -60,12 +63,13 @@ func Default() Profile {
 			Drain:  metav1.Duration{Duration: 30 * time.Second},
 		},
 		Target: target.DefaultSpec(),
+		Pprof:  hotspot.DefaultSpec(),
 	}
 }
 
 // Validate reports every impossible value of the profile, one line each.
 func (p *Profile) Validate() error {
-	errs := []error{p.Mesh.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate()}
+	errs := []error{p.Mesh.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
 	for i := range p.Churn {
 		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
 	}

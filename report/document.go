@@ -73,7 +73,11 @@ func describe(r *collect.Result) (*document, error) {
 	d.fact("Control plane", controlPlane(r.ControlPlane))
 	d.fact("Harness", harness(r.Harness))
 	d.table(propagation(r.Propagation))
+	d.table(stages(r.ControlPlane))
 	d.table(volume(r.Volume))
+	for _, t := range profileTables(r.ControlPlane) {
+		d.table(t)
+	}
 	for _, s := range r.SLO {
 		d.slo = append(d.slo, sloText(s))
 	}
@@ -226,6 +230,9 @@ func controlPlane(c *collect.ControlPlane) string {
 	}
 	if c.PeakRSSBytes != nil {
 		parts = append(parts, "peak RSS "+size(float64(*c.PeakRSSBytes)))
+	}
+	if s := c.Steady; s != nil {
+		parts = append(parts, fmt.Sprintf("steady load %s cores (peak %s), peak RSS %s", digits(s.Cores), digits(s.PeakCores), size(float64(s.PeakRSSBytes))))
 	}
 	if c.Metrics != nil {
 		if q := c.Metrics.Histograms["pilot_proxy_convergence_time"]; q != nil {

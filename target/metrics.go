@@ -15,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 )
 
 // maxBody bounds what is read of one answer of the target, in bytes. A heap
@@ -52,17 +53,19 @@ func (t *Target) Syncz(ctx context.Context) ([]byte, error) {
 
 // FetchProfile returns a profile of the target in pprof's format. Kind is "cpu",
 // or the name of a runtime profile such as "heap", "allocs", "goroutine",
-// "mutex" or "block". Seconds is how long to observe; 0 means a snapshot, which
-// "cpu" does not have. It returns ErrNoPprof if it is not known where they are.
+// "mutex" or "block", or "trace", an execution trace in a format of its own.
+// Seconds is how long to observe; 0 means a snapshot, which "cpu" and "trace" do
+// not have. The target collects its garbage before a snapshot of the heap, which
+// would otherwise show the state at the end of its last collection. It returns ErrNoPprof if it is not known where they are.
 func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
 	if t.launch.pprofURL == "" {
 		return nil, ErrNoPprof
 	}
-	kinds := []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block", "threadcreate"}
+	kinds := []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block", "threadcreate", "trace"}
 	if !slices.Contains(kinds, kind) {
 		return nil, fmt.Errorf("target: profile %q: must be one of %s", kind, strings.Join(kinds, ", "))
 	}
-	if seconds < 0 || seconds == 0 && kind == "cpu" {
+	if seconds < 0 || seconds == 0 && (kind == "cpu" || kind == "trace") {
 		return nil, fmt.Errorf("target: profile %s of %d seconds: must be at least 1", kind, seconds)
 	}
 	address := t.launch.pprofURL + "/" + kind
@@ -71,12 +74,51 @@ func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]
 	}
 	if seconds > 0 {
 		address += "?seconds=" + strconv.Itoa(seconds)
+	} else if kind == "heap" {
+		address += "?gc=1"
 	}
 	body, err := t.get(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("target: profile %s: %w", kind, err)
 	}
 	return body, nil
+}
+
+// CheckPprof makes sure that profiles come from the control plane and not from
+// somebody else at its address, such as this process: by the command line that
+// net/http/pprof serves. It returns ErrNoPprof if it is not known where they are.
+func (t *Target) CheckPprof(ctx context.Context) error {
+	base := t.launch.pprofURL
+	if base == "" {
+		return ErrNoPprof
+	}
+	body, err := t.get(ctx, base+"/cmdline")
+	if err != nil {
+		return fmt.Errorf("target: whose profiles are at %s: %w", base, err)
+	}
+	theirs := strings.Split(string(body), "\x00")
+	ours, err := ownCommand()
+	if err != nil {
+		return fmt.Errorf("target: whose profiles are at %s: %w", base, err)
+	}
+	if slices.Equal(theirs, ours) {
+		return fmt.Errorf("target: %s serves the profiles of this process, not of the control plane: correct target.pprofURL", base)
+	}
+	// An exec command may well be a script that starts the server.
+	kind := t.cfg.Spec.Kind
+	if (kind == KindEmbedded || kind == KindIstiod) && !slices.Equal(theirs, t.launch.args) {
+		return fmt.Errorf("target: %s serves the profiles of another process: %.200q", base, theirs)
+	}
+	return nil
+}
+
+// ownCommand returns this process's command line.
+func ownCommand() ([]string, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return nil, err
+	}
+	return self.CmdLine()
 }
 
 // findVersion asks the target what it is: by its /version page, beside the
