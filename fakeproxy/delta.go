@@ -20,6 +20,7 @@ var _ dialect = delta{}
 
 // first tells on a new stream which versions are held: those last accepted. A
 // wildcard type gives versions only, no names.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds
 func (delta) first(p *proxy, t event.Type, node []byte) *request {
 	var r builder
 	r.bytes(deltaNode, node)
@@ -40,6 +41,8 @@ func (delta) answer(p *proxy, t event.Type, reason string) *request {
 	return r.request(nil)
 }
 
+// change carries no nonce, as it answers nothing.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#unsubscribing-from-resources
 func (delta) change(_ *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request {
 	var r builder
 	r.string(deltaTypeURL, typeURL(t))

@@ -35,8 +35,11 @@ func (d *Feeder) Feed(b []byte) error {
 func (d *Feeder) Close() { d.out.wait() }
 
 // Feed hands frames to the first proxy of a fleet. It stops at the first error.
-func Feed(f *Fleet, frames ...[]byte) error {
-	d, err := NewFeeder(f, 0)
+func Feed(f *Fleet, frames ...[]byte) error { return FeedTo(f, 0, frames...) }
+
+// FeedTo hands frames to one proxy of a fleet.
+func FeedTo(f *Fleet, proxy int, frames ...[]byte) error {
+	d, err := NewFeeder(f, proxy)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,11 @@ type Identity struct {
 	Roots []event.Type
 }
 
+// isEnvoy reports whether root types are those of an Envoy.
+func isEnvoy(roots []event.Type) bool {
+	return slices.Contains(roots, event.CDS) || slices.Contains(roots, event.LDS)
+}
+
 // roots returns what the proxy asks for of its own accord, in the order in
 // which it does.
 func (id *Identity) roots() ([]event.Type, error) {
@@ -52,6 +57,17 @@ func (id *Identity) roots() ([]event.Type, error) {
 	return slices.Compact(roots), nil
 }
 
+// clientFeatures are those of Envoy that change what a server may send.
+// https://www.envoyproxy.io/docs/envoy/latest/api/client_features
+func clientFeatures() []string {
+	return []string{
+		"envoy.lb.does_not_support_overprovisioning",
+		"envoy.lrs.supports_send_all_clusters",
+		"xds.config.supports-resource-ttl",
+		"xds.config.supports-resource-in-sotw",
+	}
+}
+
 // node encodes the node that goes with the first request of each stream: Envoy
 // is set up with set_node_on_first_message_only for ADS.
 func (id *Identity) node() ([]byte, error) {
@@ -61,8 +77,10 @@ func (id *Identity) node() ([]byte, error) {
 	}
 	n := &corev3.Node{
 		Id: id.ID, Cluster: id.Cluster, Metadata: metadata,
-		UserAgentName: "envoy",
-		Locality:      &corev3.Locality{Region: id.Locality.Region, Zone: id.Locality.Zone},
+		Locality: &corev3.Locality{Region: id.Locality.Region, Zone: id.Locality.Zone},
+	}
+	if roots, err := id.roots(); err == nil && isEnvoy(roots) {
+		n.UserAgentName, n.ClientFeatures = "envoy", clientFeatures()
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(n)
 	if err != nil {

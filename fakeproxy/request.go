@@ -40,10 +40,12 @@ func (r *builder) entry(field protowire.Number, k, v string) {
 	r.b = protowire.AppendString(r.b, v)
 }
 
-// problem appends a google.rpc.Status, the error_detail of a NACK.
+// problem appends a google.rpc.Status, the error_detail of a NACK, with the
+// code that Envoy gives: in SotwSubscriptionState::handleBadResponse and its
+// like (https://github.com/envoyproxy/envoy, source/extensions/config_subscription/grpc).
 func (r *builder) problem(field protowire.Number, reason string) {
 	// A proto string must be UTF-8; the names in a reason are the server's.
-	s := &rpcstatus.Status{Code: int32(codes.InvalidArgument), Message: strings.ToValidUTF8(reason, "\uFFFD")}
+	s := &rpcstatus.Status{Code: int32(codes.Internal), Message: strings.ToValidUTF8(reason, "\uFFFD")}
 	if b, err := proto.Marshal(s); err == nil {
 		r.bytes(field, b)
 	}

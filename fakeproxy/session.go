@@ -105,7 +105,8 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 
 // open sends the first requests of a stream: the root types always, the others
 // if there are parents that name some.
-// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#ack-nack-and-resource-type-instance-version
+// The node goes with the first request only; but ztunnel tells it for each type.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#basic-protocol-overview
 func (p *proxy) open(out *outbox) error {
 	node, err := p.id.node()
 	if err != nil {
@@ -121,7 +122,9 @@ func (p *proxy) open(out *outbox) error {
 		s.answered, s.asked = false, p.asks(t)
 		if s.asked {
 			p.put(p.dialect.first(p, t, node))
-			node = nil
+			if isEnvoy(p.roots) {
+				node = nil
+			}
 		}
 	}
 	if p.complete() {

@@ -14,6 +14,7 @@ const (
 // sotw builds state-of-the-world requests. Each one carries the version last
 // accepted, the nonce last received, and the full subscription; clusters and
 // listeners are subscribed to by naming nothing (legacy wildcard).
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#ack-nack-and-resource-type-instance-version
 type sotw struct{}
 
 var _ dialect = sotw{}

@@ -25,25 +25,42 @@ func (in *incoming) heartbeats() bool {
 	return len(in.items) > 0 && !slices.ContainsFunc(in.items, func(it *item) bool { return !it.heartbeat() })
 }
 
+// longestReason bounds the text of a NACK, in bytes, as Envoy does in
+// Config::Utility::truncateGrpcStatusMessage.
+const longestReason = 4096
+
+func truncated(reason string) string {
+	if len(reason) <= longestReason {
+		return reason
+	}
+	return reason[:longestReason] + "...(truncated)"
+}
+
 // rejection says why a response must be rejected as a whole, as Envoy does
 // when a resource does not decode or breaks its own validation rules.
 func (in *incoming) rejection() string {
 	var reasons []string
+	length := 0
 	for i, it := range in.items {
 		if it.invalid == "" {
 			continue
+		}
+		if length > longestReason {
+			break
 		}
 		name := fmt.Sprintf("%q", it.name)
 		if it.name == "" {
 			name = fmt.Sprintf("number %d of the response", i+1)
 		}
-		reasons = append(reasons, fmt.Sprintf("%s resource %s: %s", in.typ, name, it.invalid))
+		reasons = append(reasons, truncated(fmt.Sprintf("%s resource %s: %s", in.typ, name, it.invalid)))
+		length += len(reasons[len(reasons)-1])
 	}
-	return strings.Join(reasons, "; ")
+	return truncated(strings.Join(reasons, "; "))
 }
 
 // normalise sorts the items by name and deals with repeated names. It returns
 // a reason to reject the response, and whether its order mattered.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#duplicate-resource-names
 func (in *incoming) normalise() (reason string, ordered bool) {
 	slices.SortStableFunc(in.items, func(a, b *item) int { return strings.Compare(a.name, b.name) })
 	slices.Sort(in.removed)
@@ -80,6 +97,7 @@ func (t *table) apply(n *node, in *incoming) (*step, *node) {
 		return s, n
 	}
 	if s.nack, s.once = in.normalise(); s.nack != "" {
+		s.nack = truncated(s.nack)
 		return s, n
 	}
 	if isWildcard(in.typ) {
@@ -119,7 +137,7 @@ func endpointsOf(clusters []*item) []string {
 
 // merge merges sorted items into sorted held ones. A SotW response of such a
 // type is the whole state: what it lacks is removed.
-// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#grouping-resources-into-responses
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#deleting-resources
 func (s *step) merge(held []*item, in *incoming) (merged, changed []*item) {
 	merged = make([]*item, 0, max(len(held), len(in.items)))
 	whole := in.variant == event.SotW && !in.heartbeats()
@@ -166,7 +184,7 @@ func (s *step) note(typ event.Type, it *item) {
 // rename moves n to a new set of names. A resource goes with its last parent.
 // A changed cluster warms until its endpoints arrive anew; whatever else a
 // parent names and is there already is shared at once.
-// https://www.envoyproxy.io/docs/envoy/latest/intro/arch_overview/upstream/cluster_manager#cluster-warming
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#resource-warming
 func (t *table) rename(n *node, typ event.Type, names, rewarm *nameSet) (*step, *node) {
 	s := t.newStep()
 	s.subscribe = t.nameSet(difference(names.names, n.names.names))
@@ -181,7 +199,11 @@ func (t *table) rename(n *node, typ event.Type, names, rewarm *nameSet) (*step, 
 	return s, t.node(names, held, warming, expired)
 }
 
-// applyNamed moves n by a response of a type that is subscribed to by name.
+// applyNamed moves n by a response of a type that is subscribed to by name. A
+// resource that was not asked for is ignored, and the response accepted; one
+// that is said to be removed stays asked for.
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#how-the-client-specifies-what-resources-to-return
+// https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#knowing-when-a-requested-resource-does-not-exist
 func (t *table) applyNamed(s *step, n *node, in *incoming) *node {
 	var accepted []*item
 	var answered []string

@@ -8,6 +8,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 )
 
@@ -20,15 +21,17 @@ type Request struct {
 	Names       []string
 	Unsubscribe []string
 	Initial     map[string]string
-	// Error is the message of error_detail; a NACK has one.
+	// Error is the message of error_detail, and Code its code; a NACK has them.
 	Error string
+	Code  codes.Code
 	Node  *corev3.Node
 }
 
 func fromSotW(r *discoveryv3.DiscoveryRequest) Request {
 	return Request{
 		TypeURL: r.GetTypeUrl(), Version: r.GetVersionInfo(), Nonce: r.GetResponseNonce(),
-		Names: slices.Clone(r.GetResourceNames()), Error: r.GetErrorDetail().GetMessage(), Node: r.GetNode(),
+		Names: slices.Clone(r.GetResourceNames()), Error: r.GetErrorDetail().GetMessage(),
+		Code: codes.Code(r.GetErrorDetail().GetCode()), Node: r.GetNode(),
 	}
 }
 
@@ -36,7 +39,8 @@ func fromDelta(r *discoveryv3.DeltaDiscoveryRequest) Request {
 	return Request{
 		TypeURL: r.GetTypeUrl(), Nonce: r.GetResponseNonce(),
 		Names: slices.Clone(r.GetResourceNamesSubscribe()), Unsubscribe: r.GetResourceNamesUnsubscribe(),
-		Initial: r.GetInitialResourceVersions(), Error: r.GetErrorDetail().GetMessage(), Node: r.GetNode(),
+		Initial: r.GetInitialResourceVersions(), Error: r.GetErrorDetail().GetMessage(),
+		Code: codes.Code(r.GetErrorDetail().GetCode()), Node: r.GetNode(),
 	}
 }
 
