@@ -41,6 +41,8 @@ type Config struct {
 	Version string
 	// Progress, if set, is called several times a second.
 	Progress func(Status)
+	// SelfProfile writes a CPU and a heap profile of the harness itself into Dir.
+	SelfProfile bool
 }
 
 // Validate reports every problem of a profile, across all stages, that can be

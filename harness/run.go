@@ -43,6 +43,7 @@ type run struct {
 	sink      *fleetSink
 	fleet     *fakeproxy.Fleet
 	meter     *collect.SelfMeter
+	profile   *selfProfile // nil unless asked for
 	crew      crew
 	clusters  map[string]map[string]string // see clustersOf
 
@@ -84,16 +85,17 @@ func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {
-		return nil, errors.Join(err, r.stop(ctx), removeIfEmpty(cfg.Dir))
+		return nil, errors.Join(err, r.profile.stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
 	err = r.measure(ctx)
 	partial := err != nil || ctx.Err() != nil
+	profileErr := r.profile.stop()
 	result, finishErr := r.finish(ctx, partial)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
 		err = nil // the phases' errors only say that they were cut short
 	}
-	return result, errors.Join(err, finishErr, stopErr, r.save(result))
+	return result, errors.Join(err, profileErr, finishErr, stopErr, r.save(result))
 }
 
 // plan makes the mesh and decides what will change in it, and when.
@@ -162,8 +164,14 @@ func (r *run) startFleet(ctx context.Context) error {
 		return err
 	}
 	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
+	if r.cfg.SelfProfile {
+		if r.profile, err = startSelfProfile(r.cfg.Dir); err != nil {
+			return err
+		}
+	}
 	r.meter = collect.StartSelfMeter()
 	ctx, r.cancel = context.WithCancel(ctx)
+	r.observeStart(ctx)
 	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)
 	r.wait.Go(func() {
 		if err := r.fleet.Run(ctx); err != nil && ctx.Err() == nil {
@@ -171,7 +179,6 @@ func (r *run) startFleet(ctx context.Context) error {
 		}
 	})
 	r.away.expect(int64(p.Proxies.Count))
-	r.observeStart(ctx)
 	if p.Target.Outage != nil {
 		r.away.plan()
 	}

@@ -45,6 +45,7 @@ type runFlags struct {
 	format     string
 	quiet      bool
 	strict     bool
+	profile    bool
 	kubeconfig string
 	context    string
 }
@@ -66,6 +67,7 @@ func runCommand(s streams) *cobra.Command {
 	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
+	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
 	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
@@ -97,6 +99,8 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		Self:       self,
 		Version:    buildVersion(),
 		Progress:   show.update,
+
+		SelfProfile: f.profile,
 	})
 	show.done()
 	if result == nil {
