@@ -9,18 +9,16 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 )
 
-// frame is one received message: its bytes, when they were whole, and when the
-// last read of the socket before that returned.
+// frame is one received message: its bytes as they came, when they were whole,
+// and when the last read of the socket before that returned.
 type frame struct {
-	buf              mem.Buffer
+	data             mem.BufferSlice
 	received, socket event.Time
 }
 
-func (f *frame) bytes() []byte { return f.buf.ReadOnlyData() }
-
 func (f *frame) free() {
-	f.buf.Free()
-	f.buf = nil
+	f.data.Free()
+	f.data = nil
 }
 
 // request is one message to send, already encoded. The pieces are sent one
@@ -57,6 +55,7 @@ func (c rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	}
 	f.socket = event.Time(c.meter.last.Load())
 	f.received = c.meter.clock.Now()
-	f.buf = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	data.Ref() // grpc-go frees its own reference
+	f.data = data
 	return nil
 }

@@ -28,7 +28,7 @@ func NewFeeder(f *Fleet, proxy int) (*Feeder, error) {
 
 // Feed hands over a frame.
 func (d *Feeder) Feed(b []byte) error {
-	return d.p.handle(context.Background(), &frame{buf: mem.SliceBuffer(b), received: d.p.fleet.cfg.Clock.Now()})
+	return d.p.handle(context.Background(), &frame{data: mem.BufferSlice{mem.SliceBuffer(b)}, received: d.p.fleet.cfg.Clock.Now()})
 }
 
 // Close waits for the sending to end.

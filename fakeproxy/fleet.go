@@ -45,6 +45,7 @@ type Fleet struct {
 	cfg      Config
 	table    *table
 	messages messagePool
+	scratch  scratch
 	warden   *warden
 	links    []*link
 	proxies  []*proxy
@@ -73,7 +74,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), warden: newWarden(cfg.Clock)}
+	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), scratch: newScratch(), warden: newWarden(cfg.Clock)}
 	if err := f.build(sources); err != nil {
 		return nil, err
 	}

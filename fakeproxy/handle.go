@@ -4,15 +4,30 @@ import (
 	"context"
 	"slices"
 
+	"google.golang.org/grpc/mem"
+
 	"github.com/xdsbench/xdsbench/event"
 )
 
 // handle works through one response: it moves the proxy's state, answers, and
 // tells the sink. An error means that the stream is of no use any more.
 func (p *proxy) handle(ctx context.Context, f *frame) error {
+	if p.delays != nil { // it would keep a shared buffer while it waits
+		own := f.data.MaterializeToBuffer(mem.DefaultBufferPool())
+		defer own.Free()
+		return p.work(ctx, f, own.ReadOnlyData())
+	}
+	b, buffer, taken := p.fleet.scratch.whole(f.data)
+	if taken {
+		defer p.fleet.scratch.done(buffer)
+	}
+	return p.work(ctx, f, b)
+}
+
+// work works through the bytes of a response.
+func (p *proxy) work(ctx context.Context, f *frame, b []byte) error {
 	m := p.fleet.messages.get()
 	defer p.fleet.messages.put(m)
-	b := f.bytes()
 	if err := m.parse(b, p.id.Variant); err != nil {
 		return err
 	}
