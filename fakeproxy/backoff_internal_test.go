@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/xdsbench/xdsbench/event"
 )
 
 func TestBackoffDoublesUpToItsMaximumWithFullJitter(t *testing.T) {
@@ -40,3 +42,31 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// A connection that comes up and is rejected, or never answered well, does not
+// count as good.
+func TestOnlyAnAcceptedResponseResetsTheBackoff(t *testing.T) {
+	spec := DefaultSpec()
+	spec.Count = 1
+	f, err := New(Config{Spec: spec, Addresses: []string{"127.0.0.1:1"}, Identities: []Identity{{ID: "a"}}, Sink: ignoring{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.proxies[0]
+	p.backoff.next(p.rng)
+	raised := p.backoff.bound
+	bad := []byte("\x12\x02\xff\xff\x22" + string(rune(len(clusterURL))) + clusterURL)
+	good := []byte("\x22" + string(rune(len(clusterURL))) + clusterURL)
+	if err := Feed(f, bad); err != nil || p.backoff.bound != raised || f.Counts().Nacks != 1 {
+		t.Errorf("after a NACK: bound %v, counts %+v, %v", p.backoff.bound, f.Counts(), err)
+	}
+	if err := Feed(f, good); err != nil || p.backoff.bound != spec.Reconnect.Initial.Duration || f.Counts().Acks != 1 {
+		t.Errorf("after an ACK: bound %v, counts %+v, %v", p.backoff.bound, f.Counts(), err)
+	}
+}
+
+// ignoring is a Sink that ignores everything.
+type ignoring struct{}
+
+func (ignoring) Response(*event.Response) {}
+func (ignoring) Proxy(*event.ProxyEvent)  {}

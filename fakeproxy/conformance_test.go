@@ -15,32 +15,36 @@ import (
 
 // https://github.com/envoyproxy/envoy/issues/33607
 func TestClusterChangedAfterReconnectWarmsUntilNewEndpointsArrive(t *testing.T) {
-	srv, f, s := one(t, event.Delta, fetchTimeout(200*time.Millisecond))
-	syncProxy(t, f, s, event.Delta)
-	s.End(nil)
-	s = srv.Accept(t)
-	s.Expect(adstest.EDS)
-	s.Send(adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a", "10.0.0.1:80"), adstest.Endpoints("b-eds")))
-	wantAck(t, s.Expect(adstest.EDS), "2")
-	s.Expect(adstest.CDS)
-	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("a", "", 2*time.Second)))
-	wantAck(t, s.Expect(adstest.CDS), "2")
-	s.Expect(adstest.LDS)
-	s.Send(adstest.Delta(adstest.LDS, "2"))
-	wantAck(t, s.Expect(adstest.LDS), "2")
-	if d := typeDump(f, event.EDS); !slices.Equal(d.Warming, []string{"a"}) || f.Dump(0).Ready {
-		t.Errorf("warming %q, ready %v; want a warming", d.Warming, f.Dump(0).Ready)
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			srv, f, s := one(t, v, fetchTimeout(200*time.Millisecond))
+			syncProxy(t, f, s, v)
+			s.End(nil)
+			s = srv.Accept(t)
+			s.Expect(adstest.EDS)
+			s.Send(response(v, adstest.EDS, "2", adstest.Endpoints("a", "10.0.0.1:80"), adstest.Endpoints("b-eds")))
+			wantAck(t, s.Expect(adstest.EDS), "2")
+			s.Expect(adstest.CDS)
+			s.Send(response(v, adstest.CDS, "2", adstest.Cluster("a", "", 2*time.Second), adstest.Cluster("b", "b-eds", time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "2")
+			s.Expect(adstest.LDS)
+			s.Send(response(v, adstest.LDS, "2", adstest.Listener("l", "r")))
+			wantAck(t, s.Expect(adstest.LDS), "2")
+			if d := typeDump(f, event.EDS); !slices.Equal(d.Warming, []string{"a"}) || f.Dump(0).Ready {
+				t.Errorf("warming %q, ready %v; want a warming", d.Warming, f.Dump(0).Ready)
+			}
+			eventually(t, "a is stuck", func() bool { return len(f.Stuck()) == 1 })
+			stuck := f.Stuck()[0]
+			if stuck.Name != "a" || stuck.Type != "eds" || !slices.Equal(stuck.Parents, []string{"a"}) || !strings.Contains(stuck.Node, "p0.ns") {
+				t.Errorf("stuck %+v", stuck)
+			}
+			if f.Dump(0).Ready {
+				t.Error("ready although a cluster never warmed")
+			}
+			s.Send(response(v, adstest.EDS, "3", adstest.Endpoints("a", "10.0.0.1:80")))
+			eventually(t, "ready once the endpoints arrive", func() bool { return f.Dump(0).Ready && len(f.Stuck()) == 0 })
+		})
 	}
-	eventually(t, "a is stuck", func() bool { return len(f.Stuck()) == 1 })
-	stuck := f.Stuck()[0]
-	if stuck.Name != "a" || stuck.Type != "eds" || !slices.Equal(stuck.Parents, []string{"a"}) || !strings.Contains(stuck.Node, "p0.ns") {
-		t.Errorf("stuck %+v", stuck)
-	}
-	if f.Dump(0).Ready {
-		t.Error("ready although a cluster never warmed")
-	}
-	s.Send(adstest.Delta(adstest.EDS, "3", adstest.Endpoints("a", "10.0.0.1:80")))
-	eventually(t, "ready once the endpoints arrive", func() bool { return f.Dump(0).Ready && len(f.Stuck()) == 0 })
 }
 
 // https://github.com/istio/istio/issues/28402
@@ -103,78 +107,6 @@ func TestEndpointsAnsweredAsRemovedStaySubscribed(t *testing.T) {
 	}
 }
 
-// https://github.com/envoyproxy/envoy/issues/20699 and 16063
-func TestReconnectTellsTheVersionsLastAcceptedAndNoNamesForWildcards(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
-	syncProxy(t, f, s, event.Delta)
-	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
-	wantAck(t, s.Expect(adstest.CDS), "2")
-	s.End(nil)
-	s = srv.Accept(t)
-	cds, lds := s.Expect(adstest.CDS), s.Expect(adstest.LDS)
-	if len(cds.Names)+len(cds.Unsubscribe)+len(lds.Names) > 0 {
-		t.Errorf("wildcard requests name %q and %q", cds.Names, lds.Names)
-	}
-	if len(cds.Initial) != 2 || cds.Initial["a"] != "1" || cds.Initial["b"] != "2" || lds.Initial["l"] != "1" {
-		t.Errorf("initial versions %v and %v", cds.Initial, lds.Initial)
-	}
-	eds := s.Expect(adstest.EDS)
-	wantNames(t, eds, "a", "b-eds")
-	if eds.Initial["a"] != "1" || eds.Nonce != "" || cds.Nonce != "" {
-		t.Errorf("EDS request %+v", eds)
-	}
-	wantNames(t, s.Expect(adstest.RDS), "r")
-}
-
-func TestSotWReconnectTellsVersionAndSubscriptionWithoutNonce(t *testing.T) {
-	srv, f, s := one(t, event.SotW)
-	syncProxy(t, f, s, event.SotW)
-	s.End(nil)
-	s = srv.Accept(t)
-	for _, url := range []string{adstest.CDS, adstest.LDS, adstest.EDS, adstest.RDS} {
-		r := s.Expect(url)
-		if r.Version != "1" || r.Nonce != "" {
-			t.Errorf("%s: version %q, nonce %q; want 1 and none", url, r.Version, r.Nonce)
-		}
-		if url == adstest.EDS {
-			wantNames(t, r, "a", "b-eds")
-		}
-	}
-}
-
-// https://github.com/envoyproxy/envoy/issues/17980
-func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
-	for _, v := range variants {
-		t.Run(v.String(), func(t *testing.T) {
-			srv, f, s := one(t, v)
-			syncProxy(t, f, s, v)
-			if v == event.SotW {
-				s.Send(adstest.SotW(adstest.LDS, "2"))
-				s.Send(adstest.SotW(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
-			} else {
-				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.LDS, Nonce: "n-2", RemovedResources: []string{"l"}})
-				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-2", RemovedResources: []string{"a"}})
-			}
-			wantAck(t, s.Expect(adstest.LDS), "2")
-			rds, eds := s.Expect(adstest.RDS), s.Expect(adstest.EDS)
-			if v == event.Delta && (!slices.Equal(rds.Unsubscribe, []string{"r"}) || !slices.Equal(eds.Unsubscribe, []string{"a"})) {
-				t.Errorf("unsubscribed from %q and %q", rds.Unsubscribe, eds.Unsubscribe)
-			}
-			if v == event.SotW {
-				wantNames(t, rds)
-				wantNames(t, eds, "b-eds")
-			}
-			s.End(nil)
-			s = srv.Accept(t)
-			wantNames(t, s.Expect(adstest.EDS), "b-eds")
-			s.ExpectNone(adstest.RDS, 50*time.Millisecond)
-			if d := typeDump(f, event.RDS); len(d.Resources) > 0 {
-				t.Errorf("still holds %+v", d.Resources)
-			}
-		})
-	}
-}
-
 func TestChildSharedByTwoParentsStaysWithTheSecond(t *testing.T) {
 	_, f, s := one(t, event.Delta)
 	s.Expect(adstest.CDS)
@@ -187,23 +119,6 @@ func TestChildSharedByTwoParentsStaysWithTheSecond(t *testing.T) {
 	if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"x"}) {
 		t.Errorf("subscription %q", d.Subscription)
 	}
-}
-
-// https://github.com/envoyproxy/envoy/issues/34334
-func TestStreamAfterNackAndGoAwayStartsWithAllRootTypes(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
-	syncProxy(t, f, s, event.Delta)
-	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("bad", "", -time.Second)))
-	if nack := s.Expect(adstest.CDS); nack.Error == "" {
-		t.Errorf("got %+v, want a NACK", nack)
-	}
-	addr := srv.Addr
-	s.End(nil)
-	srv.GoAway()
-	srv.Stop()
-	again := adstest.StartAt(t, addr).Accept(t)
-	again.Expect(adstest.CDS)
-	again.Expect(adstest.LDS)
 }
 
 // https://github.com/envoyproxy/go-control-plane/issues/962
@@ -232,31 +147,42 @@ func TestPayloadResentForEverIsNackedEachTimeByItsNonceAndCounted(t *testing.T) 
 
 // https://github.com/envoyproxy/go-control-plane/issues/399
 func TestSilenceAfterANewNameMeansDoesNotExist(t *testing.T) {
-	_, f, s := one(t, event.SotW, fetchTimeout(100*time.Millisecond))
-	syncProxy(t, f, s, event.SotW)
-	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second), adstest.Cluster("c", "", time.Second)))
-	wantNames(t, s.Expect(adstest.EDS), "a", "b-eds", "c")
-	eventually(t, "c does not exist", func() bool { return slices.Equal(typeDump(f, event.EDS).Expired, []string{"c"}) })
-	s.Send(adstest.SotW(adstest.EDS, "1", adstest.Endpoints("c", "10.0.0.9:80")))
-	eventually(t, "c is taken late", func() bool { return len(endpoints(f, 0)["c"]) == 1 && len(f.Stuck()) == 0 })
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v, fetchTimeout(100*time.Millisecond))
+			syncProxy(t, f, s, v)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second), adstest.Cluster("c", "", time.Second)))
+			s.Expect(adstest.EDS)
+			if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"a", "b-eds", "c"}) {
+				t.Errorf("subscription %q", d.Subscription)
+			}
+			eventually(t, "c does not exist", func() bool { return slices.Equal(typeDump(f, event.EDS).Expired, []string{"c"}) })
+			s.Send(response(v, adstest.EDS, "1", adstest.Endpoints("c", "10.0.0.9:80")))
+			eventually(t, "c is taken late", func() bool { return len(endpoints(f, 0)["c"]) == 1 && len(f.Stuck()) == 0 })
+		})
+	}
 }
 
 // https://github.com/envoyproxy/go-control-plane/issues/426
 func TestNamesAreComparedByteForByteAndAStallIsNoReadiness(t *testing.T) {
 	const name = "grpc/server?xds.resource.listening_address=127.0.0.1:80%25"
-	_, f, s := one(t, event.SotW, fetchTimeout(50*time.Millisecond))
-	s.Expect(adstest.CDS)
-	s.Expect(adstest.LDS)
-	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster(name, "", time.Second)))
-	wantAck(t, s.Expect(adstest.CDS), "1")
-	wantNames(t, s.Expect(adstest.EDS), name)
-	s.Send(adstest.SotW(adstest.LDS, "1"))
-	wantAck(t, s.Expect(adstest.LDS), "1")
-	s.Send(adstest.SotW(adstest.EDS, "1", adstest.Endpoints(strings.ToUpper(name))))
-	wantAck(t, s.Expect(adstest.EDS), "1")
-	eventually(t, "stall", func() bool { return len(f.Stuck()) == 1 })
-	if c := f.Counts(); c.Ready != 0 || c.OutOfOrder != 1 {
-		t.Errorf("counts %+v, want no proxy ready and one resource nobody asked for", c)
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			_, f, s := one(t, v, fetchTimeout(50*time.Millisecond))
+			s.Expect(adstest.CDS)
+			s.Expect(adstest.LDS)
+			s.Send(response(v, adstest.CDS, "1", adstest.Cluster(name, "", time.Second)))
+			wantAck(t, s.Expect(adstest.CDS), "1")
+			wantNames(t, s.Expect(adstest.EDS), name)
+			s.Send(response(v, adstest.LDS, "1"))
+			wantAck(t, s.Expect(adstest.LDS), "1")
+			s.Send(response(v, adstest.EDS, "1", adstest.Endpoints(strings.ToUpper(name))))
+			wantAck(t, s.Expect(adstest.EDS), "1")
+			eventually(t, "stall", func() bool { return len(f.Stuck()) == 1 })
+			if c := f.Counts(); c.Ready != 0 || c.OutOfOrder != 1 {
+				t.Errorf("counts %+v, want no proxy ready and one resource nobody asked for", c)
+			}
+		})
 	}
 }
 

@@ -149,3 +149,63 @@ func TestFleetFollowsLinearCaches(t *testing.T) {
 		})
 	}
 }
+
+// A MuxCache may give each type, or each node, a cache of another kind.
+func TestFleetFollowsAMuxCacheOfBothKinds(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			const proxies = 10
+			services := []string{"a", "b"}
+			m := meshOf(services, 1)
+			secret := adstest.Secret("s", "one")
+			l := adstest.Listener("l", "r1", "r2")
+			l.FilterChains = append(l.FilterChains, adstest.TLSChain("s"), adstest.FilterChain("x"))
+			m[adstest.LDS] = []types.Resource{l}
+			snapshots := cachev3.NewSnapshotCache(true, everyNode{}, nil)
+			set := func(version string) {
+				snapshot, err := cachev3.NewSnapshot(version, map[string][]types.Resource{
+					adstest.CDS: m[adstest.CDS], adstest.LDS: m[adstest.LDS], adstest.RDS: m[adstest.RDS],
+					adstest.SDS: {secret}, adstest.ECDS: {adstest.Extension("x", version)},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := snapshots.SetSnapshot(t.Context(), "all", snapshot); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set("1")
+			linear := cachev3.NewLinearCache(adstest.EDS)
+			kind := func(url string) string {
+				if url == adstest.EDS {
+					return "linear"
+				}
+				return "snapshot"
+			}
+			f := start(t, config(serveCache(t, &cachev3.MuxCache{
+				Classify:      func(r *cachev3.Request) string { return kind(r.GetTypeUrl()) },
+				ClassifyDelta: func(r *cachev3.DeltaRequest) string { return kind(r.GetTypeUrl()) },
+				Caches:        map[string]cachev3.Cache{"linear": linear, "snapshot": snapshots},
+			}), v, proxies))
+			eventually(t, "all subscribed", func() bool { return len(endpoints(f, proxies-1)) == len(services) })
+			if c := f.Counts(); c.Ready != 0 {
+				t.Errorf("%d ready without endpoints", c.Ready)
+			}
+			for rev := range 2 {
+				for _, s := range services {
+					if err := linear.UpdateResource(s, adstest.Endpoints(s, fmt.Sprintf("10.0.0.%d:80", rev+1))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				wantEverywhere(t, f, proxies, services, rev+1)
+			}
+			eventually(t, "all ready", func() bool { return f.Counts().Ready == proxies })
+			m[adstest.CDS] = m[adstest.CDS][:1]
+			set("2")
+			wantEverywhere(t, f, proxies, services[:1], 2)
+			if c := f.Counts(); c.Nacks != 0 || c.Disconnected != 0 {
+				t.Errorf("counts %+v", c)
+			}
+		})
+	}
+}

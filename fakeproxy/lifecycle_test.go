@@ -3,6 +3,7 @@ package fakeproxy_test
 import (
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,24 +30,39 @@ func openDescriptors(t *testing.T) int {
 
 // https://github.com/envoyproxy/go-control-plane/issues/570,
 // https://github.com/istio/istio/issues/10822
-func TestReconnectsLeaveNoGoroutineAndNoDescriptor(t *testing.T) {
+func TestThousandConnectionsLeaveNoGoroutineDescriptorOrMemory(t *testing.T) {
+	const proxies, cycles, settled = 10, 1000, 200
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := openDescriptors(t)
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.Delta, 1))
-	for range 50 {
+	f := start(t, config(srv.Addr, event.Delta, proxies))
+	var first uint64
+	for i := range cycles {
 		s := srv.Accept(t)
 		s.Expect(adstest.CDS)
-		s.Send(adstest.Delta(adstest.CDS, "1"))
+		s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
 		wantAck(t, s.Expect(adstest.CDS), "1")
 		s.End(nil)
 		s.Gone()
+		if i == settled {
+			first = memoryInUse()
+		}
+	}
+	last := memoryInUse()
+	t.Logf("after %d cycles: %d KiB in use, after %d: %d KiB; %d goroutines, %d descriptors",
+		settled, first>>10, cycles, last>>10, runtime.NumGoroutine(), openDescriptors(t))
+	const noise = 8 << 20 // far below what a leak of 10 KiB a cycle would leave
+	if last > first+noise {
+		t.Errorf("memory grew from %d to %d bytes in %d cycles", first, last, cycles-settled)
 	}
 	f.stop()
 	srv.Stop()
 	eventually(t, "descriptors closed", func() bool { return openDescriptors(t) <= before })
-	if c := f.Counts(); c.Connected != 0 || c.Ready != 0 || c.Disconnected < 49 {
+	if c := f.Counts(); c.Connected != 0 || c.Ready != 0 || c.Disconnected < cycles-proxies {
 		t.Errorf("counts %+v", c)
+	}
+	if n := fakeproxy.TableSize(f.Fleet); n > 50 {
+		t.Errorf("%d entries in the tables", n)
 	}
 }
 
