@@ -23,6 +23,7 @@ type progress struct {
 	quiet bool
 	live  bool
 	width int
+	step  string // before every line; owned by update's caller
 
 	mu    sync.Mutex // guards the fields below
 	phase harness.Phase
@@ -48,7 +49,7 @@ func (p *progress) update(s harness.Status) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line := describe(s)
+	line := p.step + describe(s)
 	if p.live {
 		if len(line) > p.width {
 			line = line[:p.width]

@@ -56,7 +56,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		return usageError(withHint(c, err))
 	})
 	root.AddCommand(runCommand(s), reportCommand(s), profilesCommand(s), proxiesCommand(s),
-		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s))
+		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s))
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = usageError(withHint(root, err))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,6 +124,8 @@ func (f *runFlags) verdict(r *collect.Result, err error) error {
 	switch {
 	case err != nil:
 		return runError(err)
+	case len(r.Errors) > 0:
+		return errorsOf(r)
 	case sloMissed(r):
 		return &exitError{code: exitSLO, err: errors.New("an SLO was missed (see the report)")}
 	case f.strict && r.Harness != nil && r.Harness.Saturated:
@@ -130,6 +133,11 @@ func (f *runFlags) verdict(r *collect.Result, err error) error {
 	default:
 		return nil
 	}
+}
+
+// errorsOf is the error of a result whose numbers contradict each other.
+func errorsOf(r *collect.Result) error {
+	return &exitError{code: exitFailed, err: fmt.Errorf("the result contradicts itself and is not to be trusted: %s", strings.Join(r.Errors, "; "))}
 }
 
 // sloMissed reports whether any SLO was missed; one without a value was.

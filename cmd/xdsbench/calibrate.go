@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/harness"
+)
+
+const calibrateLong = `Checks on this machine that the harness reports what happens. The embedded
+control plane injects known faults (delays, unserved proxies, stale endpoints,
+lost updates, repeated pushes, endpoints before their clusters) and keeps a
+record; the table compares it with what the harness measured. Delays must come
+back within 1 ms or 2 %, everything else exactly, by name.
+
+Exit code 0 if all agrees, 1 if anything is off. On a busy machine delays are
+off for that reason; a warning then says that the harness was the bottleneck.`
+
+// calibrateFlags are the flags of calibrate.
+type calibrateFlags struct {
+	proxies int
+	quick   bool
+	format  string
+	out     string
+	silent  bool
+}
+
+func calibrateCommand(s streams) *cobra.Command {
+	var f calibrateFlags
+	c := &cobra.Command{
+		Use:   "calibrate",
+		Short: "Inject known faults and compare what the harness reports with them",
+		Long:  calibrateLong,
+		Args:  argsExactly(0),
+		RunE:  func(c *cobra.Command, _ []string) error { return f.run(c.Context(), s) },
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.proxies, "proxies", 500, "number of fake proxies")
+	flags.BoolVar(&f.quick, "quick", false, "one delay only, shorter runs")
+	flags.StringVar(&f.format, "format", "text", "what to print: text or json")
+	flags.StringVarP(&f.out, "out", "o", "", "keep the results of the runs in this folder, which must not exist")
+	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress on stderr")
+	return c
+}
+
+func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
+	if f.format != "text" && f.format != "json" {
+		return usageError(fmt.Errorf("--format: %q: must be text or json", f.format))
+	}
+	dir, remove, err := f.folder()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("path of this program: %w", err)
+	}
+	show := newProgress(s.stderr, f.silent)
+	calibration, err := experiment.Calibrate(ctx, experiment.CalibrateConfig{
+		Proxies: f.proxies, Quick: f.quick, Dir: dir,
+		Environ: s.environ, Self: self, Version: buildVersion(),
+		Progress: func(run, runs int, status harness.Status) {
+			show.step = fmt.Sprintf("run %d of %d: ", run, runs)
+			show.update(status)
+		},
+	})
+	show.done()
+	if err != nil {
+		return interruptedOr(ctx, runError(err))
+	}
+	if err := f.print(s, calibration); err != nil {
+		return err
+	}
+	if !calibration.Pass {
+		return &exitError{code: exitFailed, err: errors.New("the harness does not report what was injected (see the table)")}
+	}
+	return nil
+}
+
+// folder returns where the runs go, and how to tidy up after them.
+func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
+	if f.out == "" {
+		dir, err = os.MkdirTemp("", "xdsbench-calibrate-")
+		return dir, func() error { return os.RemoveAll(dir) }, err
+	}
+	if _, err := os.Stat(f.out); err == nil {
+		return "", nil, usageError(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", f.out))
+	}
+	return f.out, func() error { return nil }, nil
+}
+
+func (f *calibrateFlags) print(s streams, c *experiment.Calibration) error {
+	if f.format == "text" {
+		return c.Text(s.stdout)
+	}
+	e := json.NewEncoder(s.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(c)
+}

@@ -1,0 +1,118 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xdsbench/xdsbench/controlplane"
+)
+
+// spread keeps deliveries apart; see the package's documentation.
+const spread = "spread(200ms)"
+
+// delayTolerance and delayShare bound the error of a delay: the larger counts.
+const (
+	delayTolerance = time.Millisecond
+	delayShare     = 0.02
+)
+
+// delayScenario is a run with a delay beside the spread; empty for none.
+func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome) []CalibrationLine) scenario {
+	env := map[string]string{controlplane.FaultDelay: spread}
+	if delay != "" {
+		env[controlplane.FaultDelay] = delay + "+" + spread
+	}
+	return scenario{name: name, env: env, drain: delayDrain, check: check}
+}
+
+// scenarios lists the runs, the baseline first.
+func scenarios(cfg CalibrateConfig) []scenario {
+	list := []scenario{delayScenario("baseline", "", checkBaseline)}
+	constants := []string{"1ms", "10ms", "100ms"}
+	if cfg.Quick {
+		constants = []string{"10ms"}
+	}
+	for _, d := range constants {
+		list = append(list, delayScenario("delay-"+d, d, checkConstant))
+	}
+	if !cfg.Quick {
+		list = append(list, delayScenario("delay-exponential", "exponential(50ms)", checkDistribution))
+	}
+	return append(list, faultScenario(cfg))
+}
+
+// checkBaseline has no delay to compare: the others are compared with it.
+func checkBaseline(_ *scenario, _, run *outcome) []CalibrationLine {
+	return []CalibrationLine{complete("no fault", run)}
+}
+
+func checkConstant(s *scenario, baseline, run *outcome) []CalibrationLine {
+	fault := "delay " + strings.TrimSuffix(s.env[controlplane.FaultDelay], "+"+spread)
+	var lines []CalibrationLine
+	for _, q := range []float64{0.50, 0.99} {
+		lines = append(lines, delayLine(fault, q,
+			run.injected(q)-baseline.injected(q), run.measured(q)-baseline.measured(q)))
+	}
+	return append(lines, complete(fault, run))
+}
+
+func checkDistribution(s *scenario, baseline, run *outcome) []CalibrationLine {
+	fault := "delay " + s.env[controlplane.FaultDelay]
+	cost := baseline.measured(0.50) - baseline.injected(0.50)
+	var lines []CalibrationLine
+	for _, q := range []float64{0.50, 0.99} {
+		lines = append(lines, delayLine(fault, q, run.injected(q), run.measured(q)-cost))
+	}
+	return append(lines, complete(fault, run))
+}
+
+// delayLine compares a delay in seconds.
+func delayLine(fault string, q, injected, measured float64) CalibrationLine {
+	tolerance := max(delayTolerance.Seconds(), delayShare*injected)
+	return CalibrationLine{
+		Fault: fault, Figure: fmt.Sprintf("propagation.all p%.0f", 100*q), Unit: "s",
+		Injected: injected, Measured: measured, Tolerance: tolerance,
+		Pass: math.Abs(measured-injected) <= tolerance,
+	}
+}
+
+// complete checks that a run without losses lost nothing.
+func complete(fault string, run *outcome) CalibrationLine {
+	p := run.result.Propagation
+	line := countLine(fault, "propagation.deliveries", int(p.Expected), int(p.Deliveries))
+	if p.Unexplained > 0 {
+		line.Pass = false
+		line.Problem = fmt.Sprintf("%d states unexplained", p.Unexplained)
+	}
+	return line
+}
+
+// countLine compares a count, which must be equal.
+func countLine(fault, figure string, injected, measured int) CalibrationLine {
+	return CalibrationLine{
+		Fault: fault, Figure: figure, Injected: float64(injected), Measured: float64(measured), Pass: injected == measured,
+	}
+}
+
+// injected returns a quantile of the delays recorded, in seconds, by the rank
+// that HdrHistogram takes.
+func (o *outcome) injected(q float64) float64 {
+	if len(o.record.Delays) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(o.record.Delays))
+	rank := int(math.Ceil(q*float64(len(sorted)))) - 1
+	return sorted[max(rank, 0)].Seconds()
+}
+
+// measured returns a quantile of the reported latencies, in seconds.
+func (o *outcome) measured(q float64) float64 {
+	all := o.result.Propagation.All
+	if q > 0.5 {
+		return all.P99
+	}
+	return all.P50
+}
