@@ -118,11 +118,17 @@ func (d *body) scoped(s *routev3.ScopedRouteConfiguration) {
 	}
 }
 
+// deepestSocket is how many transport sockets may be wrapped in one another.
+const deepestSocket = 8
+
 // secrets adds the secrets that a transport socket takes from ADS, also where
 // it is wrapped in another.
 // https://www.envoyproxy.io/docs/envoy/latest/configuration/security/secret
 func (d *body) secrets(socket *corev3.TransportSocket) error {
-	for socket != nil {
+	for depth := 0; socket != nil; depth++ {
+		if depth == deepestSocket {
+			return fmt.Errorf("transport socket %q: is wrapped more than %d deep", socket.GetName(), deepestSocket)
+		}
 		inner, err := d.unwrapSocket(socket.GetTypedConfig())
 		if err != nil {
 			return fmt.Errorf("transport socket %q: %w", socket.GetName(), err)

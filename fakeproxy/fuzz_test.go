@@ -1,10 +1,17 @@
 package fakeproxy_test
 
 import (
+	"bytes"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	internalv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/internal_upstream/v3"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -12,6 +19,71 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
+
+// hostile are frames made to do harm, by what they are.
+func hostile(tb testing.TB, v event.Variant) map[string][]byte {
+	tb.Helper()
+	frames := map[string][]byte{}
+	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
+	long := strings.Repeat("n", 1<<20)
+	add("a name of 1 MB", response(v, adstest.CDS, "1", adstest.Cluster(long, "", time.Second)))
+	add("a route name of 1 MB", response(v, adstest.LDS, "1", adstest.Listener("l", long)))
+	add("a version of 1 MB", response(v, adstest.CDS, long, adstest.Cluster("a", "", time.Second)))
+	add("a type URL of 1 MB", response(v, long, "1"))
+	var many []proto.Message
+	for i := range 100_000 {
+		many = append(many, &clusterv3.Cluster{Name: strconv.Itoa(i)})
+	}
+	add("100,000 resources", response(v, adstest.CDS, "1", many...))
+	empty := marshal(tb, adstest.SotW(adstest.CDS, ""))
+	frames["100,000 empty resources"] = append(empty, bytes.Repeat([]byte{2<<3 | 2, 0}, 100_000)...)
+	frames["100,000 removals"] = append(slices.Clone(empty), bytes.Repeat([]byte{6<<3 | 2, 1, 'a'}, 100_000)...)
+	add("10,000 invalid resources", response(v, adstest.RDS, "1", many[:10_000]...))
+	add("another type's resource", response(v, adstest.EDS, "1", adstest.Cluster("a", "", time.Second)))
+	add("an unknown type", response(v, "type.googleapis.com/no.such.Type", "1", adstest.Cluster("a", "", time.Second)))
+	whole := marshal(tb, response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)).(proto.Message)) //nolint:forcetypeassert // of response
+	frames["a truncated Any"] = whole[:len(whole)-20]
+	frames["a length beyond the frame"] = []byte{2<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x7f}
+	c := adstest.TLSCluster("a", time.Second, "s")
+	for range 2000 {
+		c.TransportSocket = &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{
+			TypedConfig: adstest.Any(&internalv3.InternalUpstreamTransport{TransportSocket: c.GetTransportSocket()}),
+		}}
+	}
+	add("2,000 transport sockets in one another", response(v, adstest.CDS, "1", c))
+	return frames
+}
+
+// What a hostile frame makes the fleet allocate is in proportion to its size,
+// and nothing of a rejected one stays.
+func TestHostileFramesCostMemoryInProportion(t *testing.T) {
+	const factor, base = 150, 1 << 20
+	for _, v := range variants {
+		for name, frame := range hostile(t, v) {
+			t.Run(v.String()+"/"+name, func(t *testing.T) {
+				f, err := fakeproxy.New(config("127.0.0.1:1", v, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_ = fakeproxy.Feed(f, frame)
+				runtime.ReadMemStats(&after)
+				if spent := after.TotalAlloc - before.TotalAlloc; spent > uint64(len(frame))*factor+base {
+					t.Errorf("%d bytes allocated for a frame of %d", spent, len(frame))
+				} else {
+					t.Logf("%d bytes allocated for a frame of %d", spent, len(frame))
+				}
+				if c := f.Counts(); c.Nacks > 0 && c.MaxRequestBytes > 8<<10 {
+					t.Errorf("a NACK of %d bytes", c.MaxRequestBytes)
+				}
+				if in := memoryInUse(); in > 400<<20 {
+					t.Errorf("%d bytes in use", in)
+				}
+			})
+		}
+	}
+}
 
 // Whatever a control plane sends: no panic, and the state stays consistent.
 func FuzzHandle(f *testing.F) {
@@ -21,6 +93,12 @@ func FuzzHandle(f *testing.F) {
 	}
 	f.Add(true, marshal(f, adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second))),
 		marshal(f, adstest.Delta(adstest.EDS, "1", adstest.Endpoints("a", "10.0.0.1:80"))))
+	for _, v := range variants {
+		frames := hostile(f, v)
+		for _, name := range []string{"a name of 1 MB", "100,000 empty resources", "an unknown type", "a truncated Any"} {
+			f.Add(v == event.Delta, frames[name], []byte(nil))
+		}
+	}
 	f.Add(false, marshal(f, adstest.SotW(adstest.LDS, "1", adstest.Listener("l", "r"))),
 		marshal(f, adstest.SotW(adstest.RDS, "1", adstest.Route("r", "x"))))
 	f.Fuzz(func(t *testing.T, delta bool, first, second []byte) {
