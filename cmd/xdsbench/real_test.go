@@ -16,14 +16,20 @@ import (
 func realRun(t *testing.T, args ...string) *collect.Result {
 	t.Helper()
 	dir := out(t)
-	code, stdout, stderr := command(t.Context(), append([]string{
-		"run", "--quiet", "-o", dir, "--target", "istiod", "--istiod-binary", realstack.Binary(t, "pilot-discovery"),
-	}, args...)...)
+	code, stdout, stderr := realCommand(t, dir, args...)
 	t.Logf("\n%s%s", stdout, stderr)
 	if code != exitDone {
 		t.Fatalf("exit %d", code)
 	}
 	return load(t, dir)
+}
+
+// realCommand is the command of a run on a real istiod.
+func realCommand(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return command(t.Context(), append([]string{
+		"run", "--quiet", "-o", dir, "--target", "istiod", "--istiod-binary", realstack.Binary(t, "pilot-discovery"),
+	}, args...)...)
 }
 
 func TestRealIstiodDeliversEverythingAndAgreesWithOurCounts(t *testing.T) {
