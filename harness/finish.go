@@ -17,7 +17,7 @@ import (
 func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error) {
 	ctx = context.WithoutCancel(ctx)
 	r.observeUsage(ctx)
-	lines := r.observed.timeline.end()
+	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
 	result := r.collector.Finish(collect.Final{
 		Scheduled:    r.schedule.Len(),

@@ -66,10 +66,12 @@ func (r *run) startTimeline(ctx context.Context) *timeline {
 }
 
 // end stops the timeline and returns its lines, with times that count from the
-// start of the steady phase if there was one.
-func (t *timeline) end() []collect.TimelineRow {
+// start of the steady phase if there was one. The last line is of what had begun
+// of a second.
+func (t *timeline) end(ctx context.Context) []collect.TimelineRow {
 	t.cancel()
 	<-t.done
+	t.line(ctx)
 	start := time.Duration(t.r.steadyStart.Load()).Seconds()
 	for i := range t.rows {
 		t.rows[i].T -= start
