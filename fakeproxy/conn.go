@@ -67,10 +67,12 @@ func (c *meteredConn) Read(b []byte) (int, error) {
 			return 0, err
 		}
 		b = b[:c.brake.limit(len(b))]
-		defer func() { c.brake.took(len(b)) }()
 	}
 	n, err := c.TCPConn.Read(b)
 	c.meter.read(n)
+	if c.brake != nil {
+		c.brake.took(n)
+	}
 	return n, err
 }
 

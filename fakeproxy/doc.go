@@ -14,6 +14,14 @@
 // The rules of the client are those of the xDS protocol
 // (https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), as
 // Envoy keeps them: legacy wildcard subscriptions to clusters and listeners,
-// endpoints and routes by the names those give, warming with an initial fetch
-// timeout, and reconnection with jittered exponential back-off.
+// endpoints, routes, secrets and filter configurations by the names those give,
+// scoped routes where a listener wants them, warming with an initial fetch
+// timeout, and reconnection with jittered exponential back-off. A proxy's state
+// is a node per type, each shared by all proxies in that state: what one type's
+// resources name decides what the proxy asks for of the next. The rules, their
+// sources and their tests are listed in docs/conformance.md.
+//
+// Proxies can also misbehave on purpose, as the Spec says and the seed draws:
+// reject valid responses, apply them late, read slowly or no more, and drop
+// their connections, one by one or all at once. Counts tells what they did.
 package fakeproxy

@@ -65,9 +65,10 @@ type SlowReadSpec struct {
 	Pause          metav1.Duration `json:"pause,omitzero"`
 }
 
-// DisconnectSpec makes proxies drop their connection and come back, as a
-// Poisson process that is drawn from the seed. It begins when the last proxy
-// has begun to connect.
+// DisconnectSpec makes proxies drop their connection and come back by their
+// back-off, as a Poisson process that is drawn from the seed. It begins when the
+// last proxy has begun to connect. Where proxies share a connection, only the
+// stream ends.
 type DisconnectSpec struct {
 	// Rate is how many disconnects there are per second in the whole fleet.
 	Rate rate.Rate `json:"rate"`

@@ -76,6 +76,7 @@ func (p *proxy) silentlyReady(now event.Time) []*event.ProxyEvent {
 		events = append(events, &event.ProxyEvent{Proxy: p.index, Kind: event.Connected, At: now})
 	}
 	p.fleet.count.ready.Add(1)
+	p.fall(HalfOpenFromReady)
 	return append(events, p.readyEvent(now))
 }
 
