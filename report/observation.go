@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func profileTables(c *collect.ControlPlane) []table {
 		if len(p.Parts) == 0 || p.Kind == "goroutine" {
 			continue
 		}
-		t := table{title: profileTitle(p), head: []string{"part", "share", "of it, most in"}}
+		t := table{title: profileTitle(p), head: []string{"part", "share", "largest function"}}
 		for _, part := range partsBySize(p.Parts) {
 			if p.Parts[part] >= smallPart {
 				t.rows = append(t.rows, []string{partName(part), percent(p.Parts[part]), topOf(p, part)})
@@ -124,13 +123,21 @@ func partName(part string) string {
 	return part
 }
 
-// topOf names the part's function with the largest share of its own, without
-// the path of its package.
+// topOf names the part's function with the largest share of its own.
 func topOf(p *collect.ProfileSummary, part string) string {
 	for _, f := range p.Top {
 		if f.Part == part {
-			return fmt.Sprintf("%s %s", f.Function[strings.LastIndexByte(f.Function, '/')+1:], percent(f.Share))
+			return shortName(f.Function) + " " + percent(f.Share)
 		}
 	}
 	return ""
+}
+
+// shortName is a function's name without its package's path and its type
+// arguments, which have paths of their own.
+func shortName(function string) string {
+	if open, end := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']'); open >= 0 && end > open {
+		function = function[:open] + function[end+1:]
+	}
+	return function[strings.LastIndexByte(function, '/')+1:]
 }

@@ -96,6 +96,20 @@ func fullResult(t *testing.T) *collect.Result {
 			Metrics: &collect.Metrics{Histograms: map[string]*collect.Quantiles{
 				"pilot_proxy_convergence_time": {Count: 12000, P99: 0.0985, Width: 0.1},
 			}},
+			Steady: &collect.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
+			Stages: &collect.Stages{
+				Write:    &collect.Stage{Source: collect.SourceOurs, Count: 80, Mean: 0.0012, P50: 0.001, P99: 0.004, Share: 0.01},
+				Watch:    &collect.Stage{Source: collect.SourceEstimated, Mean: -0.0003, P50: -0.0002, Width: 0.01, Share: -0.002},
+				Debounce: &collect.Stage{Source: collect.SourceScraped, Count: 70, Mean: 0.101, P50: 0.101, P99: 30, Width: 0.9, Beyond: true, Share: 0.9},
+				Total:    &collect.Stage{Source: collect.SourceOurs, Count: 12000, Mean: 0.112, P50: 0.108, P99: 0.25, Share: 1},
+			},
+			Profiles: []collect.ProfileSummary{
+				{Kind: "cpu", File: "pprof/cpu.pb.gz", Seconds: 10, Total: 1000, Parts: map[string]float64{"eds": 0.5, "gc": 0.301, "other": 0.196, "cds": 0.003}, Top: []collect.FunctionShare{
+					{Function: "runtime.scanobject", Part: "gc", Share: 0.2},
+					{Function: "istio.io/istio/pkg/util/sets.Set[go.shape.struct { a/b.Kind }].Insert", Part: "eds", Share: 0.125},
+				}},
+				{Kind: "goroutine", File: "pprof/goroutine.pb.gz", Total: 9, Parts: map[string]float64{"grpc": 1}},
+			},
 		},
 		Harness: &collect.Harness{
 			CPUSeconds: new(4.2), WallSeconds: new(30.0), PeakRSSBytes: new(int64(110_000_000)), GOMAXPROCS: 8,
