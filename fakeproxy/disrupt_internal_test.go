@@ -77,8 +77,16 @@ func TestPatternsMatchWholeNamesOrParts(t *testing.T) {
 		name string
 		want bool
 	}{
-		{"b", "abc", true}, {"b", "ac", false}, {"a*c", "abbc", true}, {"a*c", "abcd", false}, {"*", "", true},
-		{"a*a", "a", false}, {"*b*", "abc", true}, {"a*b*c", "axbxc", true}, {"a*b*c", "axc", false}, {"*x", "x", true},
+		{"b", "abc", true},
+		{"b", "ac", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abcd", false},
+		{"*", "", true},
+		{"a*a", "a", false},
+		{"*b*", "abc", true},
+		{"a*b*c", "axbxc", true},
+		{"a*b*c", "axc", false},
+		{"*x", "x", true},
 	} {
 		if got := tc.p.matches(tc.name); got != tc.want {
 			t.Errorf("%q matches %q: %v", tc.p, tc.name, got)

@@ -78,9 +78,9 @@ func (p *proxy) take(m *message, r *event.Response) []*event.ProxyEvent {
 	p.live(s.ttls, r.Received)
 	p.backoff.reset()
 	if p.becomeReady(false) {
+		p.fall(HalfOpenFromReady)
 		p.fleet.count.ready.Add(1)
 		events = append(events, p.readyEvent(r.Received))
-		p.fall(HalfOpenFromReady)
 	}
 	return events
 }

@@ -75,8 +75,8 @@ func (p *proxy) silentlyReady(now event.Time) []*event.ProxyEvent {
 		p.fleet.count.connected.Add(1)
 		events = append(events, &event.ProxyEvent{Proxy: p.index, Kind: event.Connected, At: now})
 	}
-	p.fleet.count.ready.Add(1)
 	p.fall(HalfOpenFromReady)
+	p.fleet.count.ready.Add(1)
 	return append(events, p.readyEvent(now))
 }
 
