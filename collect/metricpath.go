@@ -66,7 +66,9 @@ func walk(t reflect.Type, path string, u unit, found func(metric)) {
 			}
 			walk(f.Type, join(path, name), own, found)
 		}
-	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+	case reflect.Bool:
+		found(metric{name: path})
+	case reflect.Int, reflect.Int64, reflect.Float64:
 		found(metric{name: path, unit: u})
 	default: // text and lists are no metrics
 	}

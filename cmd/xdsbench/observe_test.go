@@ -62,7 +62,7 @@ func checkStages(t *testing.T, s *collect.Stages) {
 	if math.Abs(mean-s.Total.Mean) > 1e-6 {
 		t.Errorf("the stages add up to %v s, the whole is %v s", mean, s.Total.Mean)
 	}
-	if s.Debounce.Mean < 0.09 || s.Debounce.Mean > s.Total.Mean*1.2 {
+	if s.Debounce.Mean < 0.09 || s.Debounce.Mean > 1.2*s.Total.Mean {
 		t.Errorf("debounce %v s of %v s, want the 100 ms that it waits, or more", s.Debounce.Mean, s.Total.Mean)
 	}
 }
