@@ -95,7 +95,7 @@ func (t *preciseTimer) next() (call func(), wait *unix.Timespec) {
 		spec := unix.NsecToTimespec(int64(left))
 		return nil, &spec
 	}
-	return heap.Pop(&t.queue).(timerEntry).call, nil //nolint:errcheck // the queue holds nothing else
+	return heap.Pop(&t.queue).(timerEntry).call, nil
 }
 
 func (t *preciseTimer) sleep(wait *unix.Timespec) error {
@@ -131,7 +131,7 @@ func (q timerQueue) Less(i, j int) bool {
 	return q[i].due.Before(q[j].due)
 }
 func (q timerQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *timerQueue) Push(e any)   { *q = append(*q, e.(timerEntry)) } //nolint:errcheck // see next
+func (q *timerQueue) Push(e any)   { *q = append(*q, e.(timerEntry)) }
 func (q *timerQueue) Pop() any {
 	last := (*q)[len(*q)-1]
 	(*q)[len(*q)-1] = timerEntry{}

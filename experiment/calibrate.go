@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,9 +173,7 @@ func (s *scenario) profile(cfg CalibrateConfig, faultFile string) *profiles.Prof
 		"PILOT_DEBOUNCE_AFTER": "0s",
 		controlplane.FaultFile: faultFile,
 	}
-	for name, value := range s.env {
-		p.Target.Env[name] = value
-	}
+	maps.Copy(p.Target.Env, s.env)
 	return &p
 }
 

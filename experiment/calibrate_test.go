@@ -3,7 +3,6 @@ package experiment_test
 import (
 	"errors"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 func small(t *testing.T) experiment.CalibrateConfig {
 	t.Helper()
 	return experiment.CalibrateConfig{
-		Proxies: 40, Quick: true, Dir: t.TempDir(), Environ: os.Environ(), Self: executable(t), Version: "test",
+		Proxies: 40, Quick: true, Dir: t.TempDir(), Environ: environ(), Self: executable(t), Version: "test",
 	}
 }
 

@@ -1,3 +1,4 @@
+//nolint:forbidigo // this binary stands in for the command, which talks to its surroundings.
 package experiment_test
 
 import (
@@ -97,6 +98,9 @@ func runStarved(dir string) error {
 	}
 	return json.NewEncoder(os.Stdout).Encode(result.Harness)
 }
+
+// environ is what targets inherit from.
+func environ() []string { return os.Environ() }
 
 // executable is the path of the test binary.
 func executable(t *testing.T) string {
