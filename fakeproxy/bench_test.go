@@ -58,7 +58,7 @@ type pusher struct {
 	first   [][]byte // sent to each new stream
 }
 
-func newPusher(b *testing.B, first ...[]byte) *pusher {
+func newPusher(b testing.TB, first ...[]byte) *pusher {
 	b.Helper()
 	p := &pusher{first: first}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")

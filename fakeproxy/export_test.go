@@ -23,7 +23,8 @@ type Feeder struct {
 // NewFeeder opens a stream of a proxy.
 func NewFeeder(f *Fleet, proxy int) (*Feeder, error) {
 	d := &Feeder{p: f.proxies[proxy], out: &outbox{stream: dropping{}}}
-	return d, d.p.open(d.out)
+	d.p.open(d.out)
+	return d, nil
 }
 
 // Feed hands over a frame.

@@ -78,6 +78,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err := f.build(sources); err != nil {
 		return nil, err
 	}
+	f.cfg.Identities = nil // with their metadata, which is encoded now
 	return f, nil
 }
 
@@ -128,6 +129,10 @@ func (f *Fleet) newProxy(i int) (*proxy, error) {
 	if p.roots, err = id.roots(); err != nil {
 		return nil, err
 	}
+	if p.node, err = id.node(); err != nil {
+		return nil, err
+	}
+	p.id.Metadata = nil
 	if spec.Nack.Rate > 0 {
 		p.nacks = generator(seed, drawNacks, uint64(i))
 	}

@@ -3,6 +3,7 @@ package fakeproxy_test
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -21,13 +22,29 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
-// hostile are frames made to do harm, by what they are.
+// hostile are small frames made to do harm, by what they are.
 func hostile(tb testing.TB, v event.Variant) map[string][]byte {
 	tb.Helper()
 	frames := map[string][]byte{}
 	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
+	add("a name of 1 MB", response(v, adstest.CDS, "1", adstest.Cluster(strings.Repeat("n", 1<<20), "", time.Second)))
+	empty := marshal(tb, adstest.SotW(adstest.CDS, ""))
+	frames["100,000 empty resources"] = append(slices.Clone(empty), bytes.Repeat([]byte{2<<3 | 2, 0}, 100_000)...)
+	frames["100,000 removals"] = append(empty, bytes.Repeat([]byte{6<<3 | 2, 1, 'a'}, 100_000)...)
+	add("another type's resource", response(v, adstest.EDS, "1", adstest.Cluster("a", "", time.Second)))
+	add("an unknown type", response(v, "type.googleapis.com/no.such.Type", "1", adstest.Cluster("a", "", time.Second)))
+	whole := marshal(tb, response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)).(proto.Message)) //nolint:forcetypeassert // of response
+	frames["a truncated Any"] = whole[:len(whole)-20]
+	frames["a length beyond the frame"] = []byte{2<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x7f}
+	return frames
+}
+
+// hostileAndLarge are more of them, which take longer to make.
+func hostileAndLarge(tb testing.TB, v event.Variant) map[string][]byte {
+	tb.Helper()
+	frames := hostile(tb, v)
+	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
 	long := strings.Repeat("n", 1<<20)
-	add("a name of 1 MB", response(v, adstest.CDS, "1", adstest.Cluster(long, "", time.Second)))
 	add("a route name of 1 MB", response(v, adstest.LDS, "1", adstest.Listener("l", long)))
 	add("a version of 1 MB", response(v, adstest.CDS, long, adstest.Cluster("a", "", time.Second)))
 	add("a type URL of 1 MB", response(v, long, "1"))
@@ -35,16 +52,10 @@ func hostile(tb testing.TB, v event.Variant) map[string][]byte {
 	for i := range 100_000 {
 		many = append(many, &clusterv3.Cluster{Name: strconv.Itoa(i)})
 	}
-	add("100,000 resources", response(v, adstest.CDS, "1", many...))
-	empty := marshal(tb, adstest.SotW(adstest.CDS, ""))
-	frames["100,000 empty resources"] = append(empty, bytes.Repeat([]byte{2<<3 | 2, 0}, 100_000)...)
-	frames["100,000 removals"] = append(slices.Clone(empty), bytes.Repeat([]byte{6<<3 | 2, 1, 'a'}, 100_000)...)
+	if v == event.Delta { // which is the costlier one
+		add("100,000 resources", response(v, adstest.CDS, "1", many...))
+	}
 	add("10,000 invalid resources", response(v, adstest.RDS, "1", many[:10_000]...))
-	add("another type's resource", response(v, adstest.EDS, "1", adstest.Cluster("a", "", time.Second)))
-	add("an unknown type", response(v, "type.googleapis.com/no.such.Type", "1", adstest.Cluster("a", "", time.Second)))
-	whole := marshal(tb, response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)).(proto.Message)) //nolint:forcetypeassert // of response
-	frames["a truncated Any"] = whole[:len(whole)-20]
-	frames["a length beyond the frame"] = []byte{2<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	c := adstest.TLSCluster("a", time.Second, "s")
 	for range 2000 {
 		c.TransportSocket = &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{
@@ -60,7 +71,7 @@ func hostile(tb testing.TB, v event.Variant) map[string][]byte {
 func TestHostileFramesCostMemoryInProportion(t *testing.T) {
 	const factor, base = 150, 1 << 20
 	for _, v := range variants {
-		for name, frame := range hostile(t, v) {
+		for name, frame := range hostileAndLarge(t, v) {
 			t.Run(v.String()+"/"+name, func(t *testing.T) {
 				f, err := fakeproxy.New(config("127.0.0.1:1", v, 1))
 				if err != nil {
@@ -78,11 +89,11 @@ func TestHostileFramesCostMemoryInProportion(t *testing.T) {
 				if c := f.Counts(); c.Nacks > 0 && c.MaxRequestBytes > 8<<10 {
 					t.Errorf("a NACK of %d bytes", c.MaxRequestBytes)
 				}
-				if in := memoryInUse(); in > 400<<20 {
-					t.Errorf("%d bytes in use", in)
-				}
 			})
 		}
+	}
+	if in := memoryInUse(); in > 200<<20 {
+		t.Errorf("%d bytes still in use", in)
 	}
 }
 
@@ -105,7 +116,7 @@ func FuzzHandle(f *testing.F) {
 			break // Megabytes to mutate leave time for nothing else.
 		}
 		frames := hostile(f, v)
-		for _, name := range []string{"a name of 1 MB", "100,000 empty resources", "an unknown type", "a truncated Any"} {
+		for _, name := range slices.Sorted(maps.Keys(frames)) {
 			f.Add(v == event.Delta, frames[name], []byte(nil))
 		}
 	}

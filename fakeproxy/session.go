@@ -52,7 +52,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, p.link.release()) }()
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
+	stream, err := newStream(ctx, cc, adsMethod(p.id.Variant))
 	if err != nil {
 		return false, err
 	}
@@ -66,6 +66,18 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	}()
 	p.breakable(sever)
 	return false, p.serve(ctx, out)
+}
+
+// newStream opens a stream in a goroutine of its own: the call is deep, and the
+// stack that it grew would stay with the proxy for as long as it is connected.
+func newStream(ctx context.Context, cc *grpc.ClientConn, method string) (stream grpc.ClientStream, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
+	}()
+	<-done
+	return stream, err
 }
 
 // breakable lets drop end the stream.
@@ -86,9 +98,7 @@ func (p *proxy) fall(from string) {
 
 // serve sends the first requests and then takes one response after the other.
 func (p *proxy) serve(ctx context.Context, out *outbox) error {
-	if err := p.open(out); err != nil {
-		return err
-	}
+	p.open(out)
 	p.fall(HalfOpenFromStream)
 	var f frame
 	for {
@@ -107,11 +117,8 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 // if there are parents that name some.
 // The node goes with the first request only; but ztunnel tells it for each type.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#basic-protocol-overview
-func (p *proxy) open(out *outbox) error {
-	node, err := p.id.node()
-	if err != nil {
-		return err
-	}
+func (p *proxy) open(out *outbox) {
+	node := p.node
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out = out
@@ -130,7 +137,6 @@ func (p *proxy) open(out *outbox) error {
 	if p.complete() {
 		p.fleet.warden.schedule(p.heard.Add(silence), p)
 	}
-	return nil
 }
 
 // put queues a request and records its size. Needs mu.

@@ -1,0 +1,120 @@
+package fakeproxy_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// serveServices tells a process of this test binary to serve that many services
+// on the address that it prints, until its standard input ends.
+const serveServices = "XDSBENCH_TEST_SERVE_SERVICES"
+
+// TestServesInAProcessOfItsOwn is the server of BenchmarkFleetIdle.
+func TestServesInAProcessOfItsOwn(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv(serveServices))
+	if err != nil {
+		t.Skip("not asked to serve by " + serveServices)
+	}
+	p := newPusher(t, initialConfig(t, n)...)
+	fmt.Println("serving on", p.addr)
+	_, _ = bufio.NewReader(os.Stdin).ReadString(0)
+}
+
+// serverProcess starts a server in a process of its own.
+func serverProcess(b *testing.B, services int) (addr string) {
+	b.Helper()
+	c := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$")
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services))
+	in, err := c.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Close()
+		_ = c.Wait() // it fails when its streams break
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "serving on "))
+}
+
+// footprint is memory in use, in bytes.
+type footprint struct{ heap, stacks uint64 }
+
+func measureFootprint() footprint {
+	for range 8 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return footprint{m.HeapInuse, m.StackInuse}
+}
+
+// perStream reports what n streams took since f, and how much that is of bare.
+func (f footprint) perStream(b *testing.B, n int, bare float64) (total float64) {
+	b.Helper()
+	now := measureFootprint()
+	heap := float64(int64(now.heap-f.heap)) / float64(n) / 1024
+	stacks := float64(int64(now.stacks-f.stacks)) / float64(n) / 1024
+	b.ReportMetric(heap, "heap-KiB/stream")
+	b.ReportMetric(stacks, "stack-KiB/stream")
+	if bare > 0 {
+		b.ReportMetric((heap+stacks)/bare, "x-bare")
+	}
+	return heap + stacks
+}
+
+// BenchmarkFleetIdle reports the client's heap and stacks per idle stream, after
+// a garbage collection: of bare streams, and of ready proxies that hold 100 and
+// 1,000 services. The server is a process of its own.
+func BenchmarkFleetIdle(b *testing.B) {
+	const streams = 1000
+	var bare float64
+	b.Run("bare", func(b *testing.B) {
+		addr := serverProcess(b, 1)
+		for b.Loop() {
+			before := measureFootprint()
+			got := make(chan struct{}, 8*streams)
+			bareClients(b, addr, streams, passing{}, func(s grpc.ClientStream) error {
+				err := s.RecvMsg(nil)
+				got <- struct{}{}
+				return err
+			})
+			for range 4 * streams { // the messages of initialConfig
+				<-got
+			}
+			bare = before.perStream(b, streams, bare)
+		}
+	})
+	for _, services := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
+			addr := serverProcess(b, services)
+			for b.Loop() {
+				before := measureFootprint()
+				f := startBench(b, fleetConfig(addr, streams))
+				for f.Counts().Ready < streams {
+					time.Sleep(10 * time.Millisecond)
+				}
+				before.perStream(b, streams, bare)
+			}
+		})
+	}
+}
