@@ -151,3 +151,20 @@ func TestSetRateKeepsTheProportionsOfTheKinds(t *testing.T) {
 		t.Error("a profile without churn took a rate")
 	}
 }
+
+func TestOutageMustLieWithinTheSteadyPhase(t *testing.T) {
+	t.Parallel()
+	for want, settings := range map[string][]string{
+		"":                                     {"target.outage.at=2s", "target.outage.for=3s"},
+		"target.outage: ends 6s":               {"target.outage.at=2s", "target.outage.for=4s"},
+		"target.outage.for: 0s":                {"target.outage.at=2s"},
+		"target.outage.at: -1s":                {"target.outage.at=-1s", "target.outage.for=1s"},
+		"target.outage: an external target":    {"target.outage.for=1s", "target.kind=external", "target.xdsAddress=127.0.0.1:1"},
+		`unknown field "target.outage.length"`: {"target.outage.length=1s"},
+	} {
+		_, err := profiles.Load("smoke", settings)
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", settings, err, want)
+		}
+	}
+}

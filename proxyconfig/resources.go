@@ -3,6 +3,7 @@ package proxyconfig
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -74,7 +75,7 @@ func socket(a *corev3.Address) (address, port string) {
 	switch {
 	case a.GetSocketAddress() != nil:
 		s := a.GetSocketAddress()
-		return s.GetAddress(), fmt.Sprint(s.GetPortValue())
+		return s.GetAddress(), strconv.FormatUint(uint64(s.GetPortValue()), 10)
 	case a.GetPipe() != nil:
 		return a.GetPipe().GetPath(), ""
 	default:
@@ -117,22 +118,13 @@ func routeRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 	var rows [][]string
 	for _, host := range config.GetVirtualHosts() {
 		for _, route := range host.GetRoutes() {
-			rows = append(rows, []string{r.Name, host.GetName(), domains(host.GetDomains()), match(route.GetMatch()), destination(route)})
+			rows = append(rows, []string{r.Name, host.GetName(), few(host.GetDomains()), match(route.GetMatch()), destination(route)})
 		}
 	}
 	if len(rows) == 0 {
 		rows = append(rows, []string{r.Name, "", "", "", ""})
 	}
 	return rows, nil
-}
-
-// domains writes the first ones, and how many more there are, as istioctl does.
-func domains(all []string) string {
-	const shown = 2
-	if len(all) <= shown {
-		return strings.Join(all, ", ")
-	}
-	return fmt.Sprintf("%s + %d more...", strings.Join(all[:shown], ", "), len(all)-shown)
 }
 
 func match(m *routev3.RouteMatch) string {

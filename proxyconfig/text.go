@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -95,7 +96,7 @@ func overview(d fakeproxy.Dump) table {
 		if !of.Asked && len(of.Resources) == 0 {
 			continue
 		}
-		subscription := fmt.Sprintf("%d names", len(of.Subscription))
+		subscription := fmt.Sprintf("%d by name", len(of.Subscription))
 		if of.Wildcard {
 			subscription = "*"
 		}
@@ -103,18 +104,19 @@ func overview(d fakeproxy.Dump) table {
 		for j := range of.Resources {
 			size += of.Resources[j].Bytes
 		}
-		t.add(strings.ToUpper(of.Type), of.Version, of.Nonce, subscription, fmt.Sprint(len(of.Resources)), fmt.Sprint(size),
-			names(of.Warming), names(of.Expired))
+		t.add(strings.ToUpper(of.Type), of.Version, of.Nonce, subscription, strconv.Itoa(len(of.Resources)), strconv.Itoa(size),
+			few(of.Warming), few(of.Expired))
 	}
 	return t
 }
 
-// names writes a list of names, or a dash for none.
-func names(list []string) string {
-	if len(list) == 0 {
-		return "-"
+// few writes the first of a list of names, and how many more there are.
+func few(list []string) string {
+	const shown = 2
+	if len(list) <= shown {
+		return strings.Join(list, ", ")
 	}
-	return strings.Join(list, ",")
+	return fmt.Sprintf("%s + %d more...", strings.Join(list[:shown], ", "), len(list)-shown)
 }
 
 // tableOf makes the table of one type. Types without a section of their own have
@@ -140,7 +142,7 @@ func tableOf(of *fakeproxy.TypeDump) (table, error) {
 			version = of.Version // SotW has one for all
 		}
 		for _, row := range rows {
-			t.add(append(row, dash(version), fmt.Sprint(r.Bytes))...)
+			t.add(append(row, dash(version), strconv.Itoa(r.Bytes))...)
 		}
 	}
 	return t, errors.Join(errs...)

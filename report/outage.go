@@ -8,7 +8,7 @@ import (
 
 // outage describes one time without a control plane.
 func outage(o collect.Outage) string {
-	text := fmt.Sprintf("control plane gone at %s", span(o.At))
+	text := "control plane gone at " + span(o.At)
 	if !o.Planned {
 		text += " (it ended by itself)"
 	}

@@ -135,7 +135,8 @@ func failedResult(t *testing.T) *collect.Result {
 	r.Proxies.Misbehaviour = map[string]int64{"nacksInjected": 12}
 	r.Outages = []collect.Outage{
 		{At: 5, Planned: true, Seconds: new(6.25), ReadyAgain: new(3.5), Held: &collect.Drift{GhostEndpoints: 1200, MissingEndpoints: 300, Diverged: 200}},
-		{At: 14, Seconds: new(1.5)}, {At: 17},
+		{At: 14, Seconds: new(1.5)},
+		{At: 17},
 	}
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
@@ -164,6 +165,19 @@ func TestTextIsAsInTheGoldenFiles(t *testing.T) {
 		golden(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
 	}
 	golden(t, "color.txt", func(w io.Writer) error { return report.Text(w, failedResult(t), report.Options{Color: true}) })
+}
+
+func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
+	full := fullResult(t)
+	r := &collect.Result{
+		Proxies:     &collect.Proxies{Requested: 200, Connected: 200, Ready: 199, Refused: 7, ByVariant: map[string]int{"sotw": 100, "delta": 100}, Failures: map[string]int64{"refused": 7}, Misbehaviour: map[string]int64{"nacksInjected": 2}},
+		Sync:        &collect.Sync{TimeToReady: full.Sync.TimeToReady, ConfigBytesPerProxy: full.Sync.ConfigBytesPerProxy, Volume: full.Volume},
+		Acks:        &collect.Acks{Sent: 790, NacksInjected: 2, Reasons: map[string]int64{"on purpose": 2}},
+		Convergence: &collect.Convergence{StuckWarming: new(3)},
+		Warnings:    []string{"a caveat"},
+	}
+	r.Sync.Volume.ByType = map[string]collect.Traffic{"eds": {Responses: 800, Bytes: 1_200_000}, "cds": {Responses: 400, Bytes: 300_000}}
+	golden(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r) })
 }
 
 func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {

@@ -284,6 +284,20 @@ func TestRestartKeepsAddressesAndAddsUpUsage(t *testing.T) {
 	}
 }
 
+func TestKilledTargetIsGoneAtOnceAndCanComeBack(t *testing.T) {
+	tg := start(t, fakeConfig(t, "serve"))
+	address, began := tg.XDSAddresses()[0], time.Now()
+	if err := tg.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if accepts(address) || time.Since(began) > 5*time.Second {
+		t.Errorf("still serving, or gone only after %s", time.Since(began))
+	}
+	if err := tg.Restart(t.Context()); err != nil || !accepts(address) {
+		t.Errorf("restart: %v", err)
+	}
+}
+
 func TestTargetsEnvironmentIsOursAndTheProfilesAlone(t *testing.T) {
 	cfg := fakeConfig(t, "serve")
 	cfg.Environ = []string{"PATH=/bin", "HOME=/home/x", "PILOT_DEBOUNCE_AFTER=1s", "GOGC=5"}

@@ -1,0 +1,66 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy"
+)
+
+func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
+	spec := fakeproxy.DefaultSpec()
+	spec.Variant = fakeproxy.VariantMixed
+	spec.Kinds = fakeproxy.KindShares{"sidecar": 1, "router": 1, "waypoint": 1, "ztunnel": 1}
+	c := crewOf(strangers(400, "ns"), spec)
+	counts := map[string]int{}
+	for i := range c.identities {
+		kind, _, _ := strings.Cut(c.identities[i].ID, "~")
+		if kind != c.kinds[i] || c.identities[i].Variant != c.variants[i] {
+			t.Fatalf("proxy %d: %s, %s: %+v", i, c.kinds[i], c.variants[i], c.identities[i])
+		}
+		counts[kind+" "+c.variants[i].String()]++
+	}
+	for _, kind := range fakeproxy.Kinds() {
+		want := [2]int{event.SotW: 50, event.Delta: 50}
+		if kind == fakeproxy.KindZtunnel {
+			want = [2]int{event.Delta: 100}
+		}
+		if got := [2]int{counts[kind+" sotw"], counts[kind+" delta"]}; got != want {
+			t.Errorf("%s: SotW and Delta %v, want %v", kind, got, want)
+		}
+	}
+}
+
+func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
+	pod := &strangers(1, "ns")[0]
+	for kind, want := range map[string]map[string]any{
+		fakeproxy.KindRouter:   {"istio": "ingressgateway", "app": "xdsbench"},
+		fakeproxy.KindWaypoint: {"gateway.istio.io/managed": "istio.io-mesh-controller", "gateway.networking.k8s.io/gateway-name": "xdsbench"},
+		fakeproxy.KindZtunnel:  {"app": "xdsbench"},
+	} {
+		id := identity(pod, kind, event.Delta)
+		if id.ID != kind+"~198.18.0.1~xdsbench-0.ns~ns.svc.cluster.local" {
+			t.Errorf("%s: node ID %q", kind, id.ID)
+		}
+		own, ok := id.Metadata["LABELS"].(map[string]any)
+		for name, value := range want {
+			if !ok || own[name] != value {
+				t.Errorf("%s: label %s: %v, want %v", kind, name, own[name], value)
+			}
+		}
+		if asksForWorkloads := len(id.Roots) > 0; asksForWorkloads != (kind == fakeproxy.KindZtunnel) {
+			t.Errorf("%s: roots %v", kind, id.Roots)
+		}
+	}
+}
+
+func TestStrangersHaveAddressesOfTheirOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for _, pod := range strangers(70_000, "ns") {
+		if seen[pod.IP] || !strings.HasPrefix(pod.IP, "198.18.") && !strings.HasPrefix(pod.IP, "198.19.") {
+			t.Fatalf("address %s of %s", pod.IP, pod.Name)
+		}
+		seen[pod.IP] = true
+	}
+}
