@@ -31,23 +31,25 @@ type cluster struct {
 	// appending guards writers of history.
 	appending sync.Mutex
 
-	// Per proxy, guarded by the mutex of the proxy's shard: the index in history
-	// of what it last received, whether it subscribes, and whether it has since
-	// received a state that no mutation explains.
-	position   []int32
+	// Per proxy, guarded by the mutex of the proxy's shard: whether it has
+	// received the first state of history, or a later one, which is then in
+	// moved; whether it subscribes; and whether it has since received a state
+	// that no mutation explains.
+	received   bitset
 	subscribed bitset
 	astray     bitset
+	// moved holds, per proxy, the index in history of what it last received, if
+	// that is above 0. Its elements are guarded as the above. It is made when
+	// first needed: most clusters of a large mesh seldom change.
+	moved atomic.Pointer[[]int32]
 }
 
 func newCluster(name string, proxies int) *cluster {
 	c := &cluster{
 		name:       name,
-		position:   make([]int32, proxies),
+		received:   newBitset(proxies),
 		subscribed: newBitset(proxies),
 		astray:     newBitset(proxies),
-	}
-	for p := range c.position {
-		c.position[p] = nothing
 	}
 	c.history.Store(&[]entry{})
 	return c
@@ -82,15 +84,47 @@ func find(history []entry, position int32, state event.Fingerprint, received eve
 	return nothing, false, false
 }
 
+// position returns the index in history of what proxy p last received.
+func (c *cluster) position(p int) int32 {
+	if moved := c.moved.Load(); moved != nil && (*moved)[p] > 0 {
+		return (*moved)[p]
+	}
+	if c.received.has(p) {
+		return 0
+	}
+	return nothing
+}
+
+// move sets the position of proxy p.
+func (c *cluster) move(p int, index int32) {
+	moved := c.moved.Load()
+	if index > 0 && moved == nil {
+		made := make([]int32, 64*len(c.received))
+		if c.moved.CompareAndSwap(nil, &made) {
+			moved = &made
+		} else {
+			moved = c.moved.Load()
+		}
+	}
+	if moved != nil {
+		(*moved)[p] = max(index, 0)
+	}
+	if index == nothing {
+		c.received.clear(p)
+	} else {
+		c.received.set(p)
+	}
+}
+
 // shows reports whether proxy p now holds the newest state of the cluster.
 func (c *cluster) shows(p int) bool {
-	history, at := *c.history.Load(), c.position[p]
+	history, at := *c.history.Load(), c.position(p)
 	return at != nothing && !c.astray.has(p) && history[at].state == history[len(history)-1].state
 }
 
 // lose drops what is known of the state that proxy p holds.
 func (c *cluster) lose(p int) {
-	c.position[p] = nothing
+	c.move(p, nothing)
 	c.astray.clear(p)
 }
 

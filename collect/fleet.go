@@ -92,7 +92,7 @@ func (c *Collector) Rejects(p int, t event.Type) bool {
 // have thereby arrived. It returns done with the mutations that this completed.
 func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {
 	cl.subscribed.set(p)
-	history, held := *cl.history.Load(), cl.position[p]
+	history, held := *cl.history.Load(), cl.position(p)
 	index, found, older := find(history, held, state, at)
 	if !found {
 		if cl.baseline || held != nothing {
@@ -102,7 +102,7 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 		return done
 	}
 	cl.astray.clear(p)
-	cl.position[p] = index
+	cl.move(p, index)
 	readyAt := s.proxy(p).readyAt
 	for i := index; i > held && i >= 0; i-- {
 		e := &history[i]
@@ -137,7 +137,7 @@ func (s *shard) unexplainedLocked(cl *cluster, p int, state event.Fingerprint, a
 	example := UnexplainedState{
 		Proxy: p, Cluster: cl.name, Received: fingerprintText(state), Regressed: older, At: at.Duration().Seconds(),
 	}
-	if held := cl.position[p]; held != nothing {
+	if held := cl.position(p); held != nothing {
 		example.Held = fingerprintText((*cl.history.Load())[held].state)
 	}
 	s.examples = append(s.examples, example)

@@ -95,7 +95,7 @@ func (m *mutation) reached(p int) (all, later bool) {
 			continue
 		}
 		subscribed = true
-		at := t.cluster.position[p]
+		at := t.cluster.position(p)
 		all = all && at >= t.index
 		later = later || at > t.index
 	}

@@ -60,9 +60,8 @@ func serverProcess(b *testing.B, services int) (addr string) {
 type footprint struct{ heap, stacks uint64 }
 
 func measureFootprint() footprint {
-	for range 8 {
-		runtime.GC()
-	}
+	runtime.GC()
+	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return footprint{m.HeapInuse, m.StackInuse}

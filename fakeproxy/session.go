@@ -52,7 +52,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, p.link.release()) }()
-	stream, err := newStream(ctx, cc, adsMethod(p.id.Variant))
+	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
 	if err != nil {
 		return false, err
 	}
@@ -66,18 +66,6 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	}()
 	p.breakable(sever)
 	return false, p.serve(ctx, out)
-}
-
-// newStream opens a stream in a goroutine of its own: the call is deep, and the
-// stack that it grew would stay with the proxy for as long as it is connected.
-func newStream(ctx context.Context, cc *grpc.ClientConn, method string) (stream grpc.ClientStream, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
-	}()
-	<-done
-	return stream, err
 }
 
 // breakable lets drop end the stream.
