@@ -163,6 +163,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	r.crew.identities = nil // the fleet has encoded them
 	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
 	if r.cfg.SelfProfile {
 		if r.profile, err = startSelfProfile(r.cfg.Dir); err != nil {
