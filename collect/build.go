@@ -158,6 +158,7 @@ func (b *builder) propagation() *Propagation {
 		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
 	}
 	p.All = b.merged(func(s *shard) mergeable { return dense{s.all} }, newTimes(), secondsPerNanosecond)
+	p.Noise = b.c.mixed.blocks.noise()
 	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.mixed.fromAck, secondsPerNanosecond)
 	p.FirstProxy = b.times(b.c.mixed.first)
 	p.LastProxy = b.times(b.c.mixed.last)

@@ -202,10 +202,14 @@ func (c *Collector) finalise(m *mutation) {
 		last := int64(m.lastAt.Sub(m.intended))
 		m.median, m.p99 = min(q[0], last), min(q[1], last)
 	}
+	latencies := l.latencies
 	l.mu.Unlock()
 	m.live.Store(nil)
 	c.mixed.Lock()
 	defer c.mixed.Unlock()
+	if m.sampled && m.steady {
+		c.mixed.blocks.add(m.intended.Sub(event.Time(c.steadyAt.Load())), latencies)
+	}
 	if m.steady {
 		c.mixed.finalised++
 	}

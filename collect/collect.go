@@ -110,6 +110,7 @@ type mixed struct {
 	spread      *hdrhistogram.Histogram
 	fromAck     *hdrhistogram.Histogram // receipts that came before End
 	sums        deliverySums            // the same
+	blocks      blocks
 }
 
 // settled is a count of settled pairs and when it was made.

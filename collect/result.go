@@ -121,6 +121,8 @@ type Propagation struct {
 	FirstProxy *Distribution `json:"firstProxy,omitempty" unit:"s"`
 	LastProxy  *Distribution `json:"lastProxy,omitempty" unit:"s"`
 	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
+	// Noise is how sure the quantiles of All are.
+	Noise *Noise `json:"noise,omitempty"`
 	// Expected is Deliveries + Unreached + Interrupted + Retired.
 	Expected    int64 `json:"expected"`
 	Deliveries  int64 `json:"deliveries"`

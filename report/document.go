@@ -65,6 +65,7 @@ func describe(r *collect.Result) (*document, error) {
 	d.fact("Mutations", mutations(r.Mutations, p.Phases.Steady))
 	d.fact("Pairs", pairs(r.Propagation))
 	d.fact("Correctness", correctness(r))
+	d.fact("Noise", noise(r.Propagation))
 	d.fact("Answers", answers(r.Acks))
 	d.fact("Misbehaviour", misbehaviour(r.Proxies))
 	for _, o := range r.Outages {
@@ -183,6 +184,16 @@ func pairs(p *collect.Propagation) string {
 	}
 	return fmt.Sprintf("expected %s: delivered %s (%s), unreached %s, interrupted %s, retired %s",
 		count(p.Expected), count(p.Deliveries), how, count(p.Unreached), count(p.Interrupted), count(p.Retired))
+}
+
+func noise(p *collect.Propagation) string {
+	if p == nil || p.Noise == nil {
+		return ""
+	}
+	n := p.Noise
+	between := func(r collect.Range) string { return span(r.Low) + " to " + span(r.High) }
+	return fmt.Sprintf("95 %% intervals of every proxy's latency: p50 %s, p90 %s, p99 %s (%s of %s)",
+		between(n.P50), between(n.P90), between(n.P99), plural(n.Blocks, "block", "blocks"), span(n.BlockSeconds))
 }
 
 func correctness(r *collect.Result) string {

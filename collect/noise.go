@@ -1,0 +1,172 @@
+package collect
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	// maxBlocks bounds the memory of the blocks; a longer run has longer ones.
+	maxBlocks = 64
+	// minBlocks are too few to say anything of their spread.
+	minBlocks = 5
+	// resamples of the bootstrap, and the share of them that an interval holds.
+	resamples   = 400
+	noiseInside = 0.95
+)
+
+// Noise is how far quantiles of propagation.all would move if the run were made
+// again under the same conditions: 95 % intervals of a block bootstrap.
+//
+// The deliveries of one mutation, and of mutations that one push carried, are
+// not independent, so whole blocks of time are drawn with replacement, not
+// deliveries: Künsch, The Jackknife and the Bootstrap for General Stationary
+// Observations, Annals of Statistics 17 (1989). What differs from one start of
+// the processes to the next is not in it.
+type Noise struct {
+	// Blocks is how many there are, BlockSeconds how long one is.
+	Blocks       int     `json:"blocks"`
+	BlockSeconds float64 `json:"blockSeconds" unit:"s"`
+	P50          Range   `json:"p50"`
+	P90          Range   `json:"p90"`
+	P99          Range   `json:"p99"`
+}
+
+// Range is an interval of a time in seconds.
+type Range struct {
+	Low  float64 `json:"low" unit:"s"`
+	High float64 `json:"high" unit:"s"`
+}
+
+// Overlaps reports whether two intervals have a value in common.
+func (r Range) Overlaps(o Range) bool { return r.Low <= o.High && o.Low <= r.High }
+
+// blocks are latencies by the time at which their mutation was intended.
+type blocks struct {
+	width time.Duration
+	hists []*hdrhistogram.Histogram
+}
+
+// add takes the latencies of a mutation intended this long after the start of
+// the steady phase.
+func (b *blocks) add(offset time.Duration, latencies *hdrhistogram.PackedHistogram) {
+	if b.width == 0 {
+		b.width = time.Second
+	}
+	i := max(0, int(offset/b.width))
+	for i >= maxBlocks {
+		b.halve()
+		i = int(offset / b.width)
+	}
+	for len(b.hists) <= i {
+		b.hists = append(b.hists, nil)
+	}
+	if b.hists[i] == nil {
+		b.hists[i] = newCoarse()
+	}
+	latencies.MergeInto(b.hists[i]) // the same range: nothing is dropped
+}
+
+// halve makes the blocks twice as long.
+func (b *blocks) halve() {
+	b.width *= 2
+	for i := range (len(b.hists) + 1) / 2 {
+		h := b.hists[2*i]
+		if 2*i+1 < len(b.hists) && b.hists[2*i+1] != nil {
+			if h == nil {
+				h = newCoarse()
+			}
+			h.Merge(b.hists[2*i+1])
+		}
+		b.hists[i] = h
+	}
+	b.hists = b.hists[:(len(b.hists)+1)/2]
+}
+
+// noise returns the intervals; nil if there are too few blocks.
+func (b *blocks) noise() *Noise {
+	values, counts := b.table()
+	if len(counts) < minBlocks {
+		return nil
+	}
+	n := &Noise{Blocks: len(counts), BlockSeconds: b.width.Seconds()}
+	rng := rand.New(rand.NewPCG(1, uint64(len(counts)))) // the same run gives the same intervals
+	drawn := map[float64][]float64{0.5: nil, 0.9: nil, 0.99: nil}
+	sum := make([]int64, len(values))
+	for range resamples {
+		clear(sum)
+		for range counts {
+			for i, c := range counts[rng.IntN(len(counts))] {
+				sum[i] += c
+			}
+		}
+		for q := range drawn {
+			drawn[q] = append(drawn[q], quantileOf(values, sum, q))
+		}
+	}
+	n.P50, n.P90, n.P99 = inside(drawn[0.5]), inside(drawn[0.9]), inside(drawn[0.99])
+	return n
+}
+
+// table returns the latencies that occur, ascending, in seconds, and how often
+// each occurs in each block that has any.
+func (b *blocks) table() (values []float64, counts [][]int64) {
+	index := map[int64]int{}
+	var edges []int64
+	for _, h := range b.hists {
+		if h == nil {
+			continue
+		}
+		for _, bar := range h.Distribution() {
+			if _, known := index[bar.To]; !known && bar.Count > 0 {
+				index[bar.To] = 0
+				edges = append(edges, bar.To)
+			}
+		}
+	}
+	slices.Sort(edges)
+	for i, edge := range edges {
+		index[edge] = i
+		values = append(values, float64(edge)*secondsPerNanosecond)
+	}
+	for _, h := range b.hists {
+		if h == nil {
+			continue
+		}
+		block := make([]int64, len(edges))
+		for _, bar := range h.Distribution() {
+			if bar.Count > 0 {
+				block[index[bar.To]] += bar.Count
+			}
+		}
+		counts = append(counts, block)
+	}
+	return values, counts
+}
+
+// quantileOf returns the least value that a share q of the counts does not exceed.
+func quantileOf(values []float64, counts []int64, q float64) float64 {
+	var all int64
+	for _, c := range counts {
+		all += c
+	}
+	var below int64
+	for i, c := range counts {
+		below += c
+		if float64(below) >= q*float64(all) {
+			return values[i]
+		}
+	}
+	return values[len(values)-1]
+}
+
+// inside returns the interval that holds the middle share of the samples.
+func inside(samples []float64) Range {
+	sort.Float64s(samples)
+	cut := int((1 - noiseInside) / 2 * float64(len(samples)))
+	return Range{Low: samples[cut], High: samples[len(samples)-1-cut]}
+}
