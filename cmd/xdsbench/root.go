@@ -23,6 +23,8 @@ Start here:
   xdsbench run                         the quickstart, on the embedded control plane
   xdsbench run --target istiod --istiod-binary ./pilot-discovery
   xdsbench profiles list
+  xdsbench calibrate                   are the numbers true, on this machine?
+  xdsbench proxies --help              a fleet alone, or a look into one fake Envoy
 
 Exit codes:
   0    done
