@@ -96,10 +96,19 @@ func (c *meteredConn) Write(b []byte) (int, error) {
 // grpc-go calls it in place of Read.
 func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	c.want, c.pool = size, pool
-	err := c.readWhenAllowed()
+	var err error
+	if c.brake == nil {
+		err = c.raw.Read(c.fill)
+	} else {
+		err = c.readWhenAllowed()
+	}
 	buf, n, readErr := c.buf, c.n, c.err
 	c.buf, c.n, c.err, c.pool = nil, 0, nil, nil
-	if err = errors.Join(err, readErr); err == nil && n == 0 {
+	switch {
+	case err != nil:
+	case readErr != nil:
+		err = readErr
+	case n == 0:
 		err = io.EOF
 	}
 	if err != nil {
@@ -118,9 +127,6 @@ func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 // readWhenAllowed makes one read, as soon as the brake lets it. The brake may
 // be put on while the read waits for the socket.
 func (c *meteredConn) readWhenAllowed() error {
-	if c.brake == nil {
-		return c.raw.Read(c.fill)
-	}
 	for {
 		if err := c.brake.hold(); err != nil {
 			return err
@@ -158,7 +164,7 @@ func (c *meteredConn) tryRead(fd uintptr) bool {
 
 func ignoringEINTR(fd int, b []byte) (int, error) {
 	for {
-		n, err := unix.Read(fd, b)
+		n, err := syscall.Read(fd, b)
 		if !errors.Is(err, unix.EINTR) {
 			return n, err
 		}

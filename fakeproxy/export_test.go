@@ -22,7 +22,12 @@ type Feeder struct {
 
 // NewFeeder opens a stream of a proxy.
 func NewFeeder(f *Fleet, proxy int) (*Feeder, error) {
-	d := &Feeder{p: f.proxies[proxy], out: &outbox{stream: dropping{}}}
+	if f.senders.ended == nil { // as if Run had ended: senders wait for nothing
+		ended := make(chan struct{})
+		close(ended)
+		f.senders.ended = ended
+	}
+	d := &Feeder{p: f.proxies[proxy], out: &outbox{stream: dropping{}, senders: f.senders}}
 	d.p.open(d.out)
 	return d, nil
 }

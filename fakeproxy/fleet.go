@@ -46,6 +46,7 @@ type Fleet struct {
 	table    *table
 	messages messagePool
 	scratch  scratch
+	senders  *senders
 	warden   *warden
 	links    []*link
 	proxies  []*proxy
@@ -74,7 +75,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), scratch: newScratch(), warden: newWarden(cfg.Clock)}
+	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), scratch: newScratch(), senders: newSenders(), warden: newWarden(cfg.Clock)}
 	if err := f.build(sources); err != nil {
 		return nil, err
 	}
@@ -149,6 +150,8 @@ func (f *Fleet) newProxy(i int) (*proxy, error) {
 // them as the spec says. It returns when ctx has ended and every connection is
 // closed.
 func (f *Fleet) Run(ctx context.Context) error {
+	f.senders.ended = ctx.Done()
+	defer f.senders.wg.Wait()
 	var wg sync.WaitGroup
 	wg.Go(func() { f.warden.run(ctx) })
 	interval := f.cfg.Spec.ConnectRate.Interval()

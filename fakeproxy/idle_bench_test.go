@@ -18,6 +18,10 @@ import (
 // on the address that it prints, until its standard input ends.
 const serveServices = "XDSBENCH_TEST_SERVE_SERVICES"
 
+// pushTo tells it besides to push an assignment of 500 endpoints, ever another
+// one, to that many streams as soon as all have answered the one before.
+const pushTo = "XDSBENCH_TEST_PUSH_TO"
+
 // TestServesInAProcessOfItsOwn is the server of BenchmarkFleetIdle.
 func TestServesInAProcessOfItsOwn(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv(serveServices))
@@ -26,14 +30,52 @@ func TestServesInAProcessOfItsOwn(t *testing.T) {
 	}
 	p := newPusher(t, initialConfig(t, n)...)
 	fmt.Println("serving on", p.addr)
-	_, _ = bufio.NewReader(os.Stdin).ReadString(0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
+	}()
+	if streams, err := strconv.Atoi(os.Getenv(pushTo)); err == nil {
+		pushUntil(t, p, streams, ended)
+	}
+	<-ended
+}
+
+func pushUntil(t *testing.T, p *pusher, streams int, ended <-chan struct{}) {
+	t.Helper()
+	var messages [8][]byte
+	for i := range messages {
+		messages[i] = assignment(t, "v"+strconv.Itoa(i), 500, i)
+	}
+	p.await(streams)
+	time.Sleep(300 * time.Millisecond) // what answers the first messages is over
+	for i := 0; ; i++ {
+		select {
+		case <-ended:
+			return
+		default:
+		}
+		p.answers.Store(0)
+		for _, s := range p.streams {
+			if s.SendMsg(encoded(messages[i%len(messages)])) != nil {
+				return
+			}
+		}
+		for p.answers.Load() < int64(streams) {
+			select {
+			case <-ended:
+				return
+			case <-time.After(50 * time.Microsecond):
+			}
+		}
+	}
 }
 
 // serverProcess starts a server in a process of its own.
-func serverProcess(b *testing.B, services int) (addr string) {
+func serverProcess(b *testing.B, services int, env ...string) (addr string) {
 	b.Helper()
 	c := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$")
-	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services))
+	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)
 	in, err := c.StdinPipe()
 	if err != nil {
 		b.Fatal(err)

@@ -2,6 +2,7 @@ package fakeproxy
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 )
@@ -10,10 +11,11 @@ import (
 // in. SendMsg blocks once the server leaves 64 KiB unread beyond its window,
 // and a server may well read only after it has sent: if the goroutine that
 // receives sent too, each would wait for the other. So the sending is done by
-// a goroutine that is there only while the queue is not empty.
+// one of the senders, and only while the queue is not empty.
 type outbox struct {
-	stream grpc.ClientStream
-	wg     sync.WaitGroup
+	stream  grpc.ClientStream
+	senders *senders
+	wg      sync.WaitGroup
 
 	mu    sync.Mutex
 	queue []*request // guarded by mu
@@ -32,7 +34,49 @@ func (o *outbox) put(r *request) {
 	o.queue = append(o.queue, r)
 	if !o.busy {
 		o.busy = true
-		o.wg.Go(o.drain)
+		o.wg.Add(1)
+		o.senders.take(o)
+	}
+}
+
+// senders are goroutines that empty outboxes. Some stay when they have nothing
+// to do, since the stack of a new one would have to grow for its first message.
+type senders struct {
+	work  chan *outbox // to an idle sender
+	idle  atomic.Int64
+	ended <-chan struct{}
+	wg    sync.WaitGroup
+}
+
+// maxIdleSenders bounds the senders that wait for work.
+const maxIdleSenders = 64
+
+func newSenders() *senders { return &senders{work: make(chan *outbox)} }
+
+// take has an outbox emptied. It never blocks.
+func (s *senders) take(o *outbox) {
+	select {
+	case s.work <- o:
+	default:
+		s.wg.Go(func() { s.serve(o) })
+	}
+}
+
+func (s *senders) serve(o *outbox) {
+	for {
+		o.drain()
+		o.wg.Done()
+		if s.idle.Add(1) > maxIdleSenders {
+			s.idle.Add(-1)
+			return
+		}
+		select {
+		case o = <-s.work:
+			s.idle.Add(-1)
+		case <-s.ended:
+			s.idle.Add(-1)
+			return
+		}
 	}
 }
 

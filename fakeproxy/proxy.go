@@ -23,8 +23,8 @@ type typeState struct {
 type proxy struct {
 	fleet   *Fleet
 	index   int
-	id      Identity // without Metadata, which is in node
-	node    []byte   // encoded
+	id      Identity     // without Metadata, which is in node
+	node    []byte       // encoded
 	roots   []event.Type // asked for of its own accord
 	dialect dialect
 	link    *link

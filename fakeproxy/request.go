@@ -51,6 +51,9 @@ func (r *builder) problem(field protowire.Number, reason string) {
 	}
 }
 
+// answerSize is room for an ACK: a type URL, a nonce and a version.
+const answerSize = 192
+
 // request ends the building. The names' encoding is sent as it is, unless it
 // is so short that copying is cheaper.
 func (r *builder) request(names *nameSet) *request {

@@ -56,7 +56,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	out := &outbox{stream: stream}
+	out := &outbox{stream: stream, senders: p.fleet.senders}
 	defer func() {
 		if errors.Is(context.Cause(ctx), errOnPurpose) {
 			err = errOnPurpose
