@@ -44,7 +44,13 @@ fuzz-smoke: ## each fuzz target for a few seconds
 	done
 
 bench: ## benchmarks, each beside its floor
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	@mkdir -p bin
+	$(GO) test -run '^$$' -bench . -benchmem ./... | tee bin/bench.txt
+	@echo; echo "beside their floors:"
+	@awk '/^Benchmark/ { for (i = 3; i < NF; i++) if ($$(i+1) ~ /^x-/) printf "%-50s %6.2f %s\n", $$1, $$i, $$(i+1) }' bin/bench.txt
+
+bench-fleet: build ## fleets of 1,000 to 20,000 proxies, into docs/performance.md
+	$(GO) run ./internal/cmd/benchfleet
 
 cover: ## test coverage by function
 	$(GO) test -coverprofile=cover.out ./...
@@ -55,4 +61,4 @@ check: lint tidy-check test ## what a change must pass before it is pushed
 ci: ## what CI runs
 	.ci/run
 
-.PHONY: help build run test real-bin test-istiod lint fmt tidy-check fuzz-smoke bench cover check ci
+.PHONY: help build run test real-bin test-istiod lint fmt tidy-check fuzz-smoke bench bench-fleet cover check ci

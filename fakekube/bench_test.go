@@ -79,7 +79,10 @@ func benchmarkUpdate(b *testing.B, watchers, readers int) {
 		i++
 	}
 	b.StopTimer()
-	b.ReportMetric(float64(cpuTime(b)-cpu)/float64(i), "cpu-ns/op")
+	each := float64(cpuTime(b)-cpu) / float64(i)
+	b.ReportMetric(each, "cpu-ns/op")
+	// Of one processor, at 10,000 mutations per second.
+	b.ReportMetric(each*10_000/1e9, "x-core@10k/s")
 	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "updates/s")
 	for n, s := range stores {
 		waitFor(b, fmt.Sprintf("informer %d has the store's state", n), func() bool { return has(b, s, state) })
