@@ -47,15 +47,11 @@ func (p *proxy) run(ctx context.Context) {
 func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	ctx, sever := context.WithCancelCause(ctx)
 	defer sever(nil)
-	cc, err := p.link.acquire()
+	stream, err := p.connect(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, p.link.release()) }()
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
-	if err != nil {
-		return false, err
-	}
 	out := &outbox{stream: stream, senders: p.fleet.senders}
 	defer func() {
 		if errors.Is(context.Cause(ctx), errOnPurpose) {
@@ -66,6 +62,27 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	}()
 	p.breakable(sever)
 	return false, p.serve(ctx, out)
+}
+
+// connect opens a stream, and the connection if there is none. Who has a stream
+// must release the link. It is done in a goroutine of its own: the calls are
+// deep, and the stack that they grow would stay with the proxy for as long as it
+// waits for messages.
+func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var cc *grpc.ClientConn
+		if cc, err = p.link.acquire(); err != nil {
+			return
+		}
+		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
+		if err != nil {
+			err = errors.Join(err, p.link.release())
+		}
+	}()
+	<-done
+	return stream, err
 }
 
 // breakable lets drop end the stream.

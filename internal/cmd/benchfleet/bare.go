@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -127,19 +129,24 @@ func (o *options) measureBare(ctx context.Context, log io.Writer) (series, error
 		return s, err
 	}
 	for _, n := range o.sizes {
-		fmt.Fprintf(log, "%d bare streams\n", n)
-		child := exec.CommandContext(ctx, self, "-bare", strconv.Itoa(n), "-bare-address", lis.Addr().String(),
-			"-connect-rate", strconv.FormatFloat(o.bareRate(), 'g', -1, 64))
-		child.Stderr = os.Stderr
-		out, err := child.Output()
+		file := filepath.Join(o.dir, fmt.Sprintf("%d-bare.json", n))
+		out, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(log, "%d bare streams\n", n)
+			child := exec.CommandContext(ctx, self, "-bare", strconv.Itoa(n), "-bare-address", lis.Addr().String(),
+				"-connect-rate", strconv.FormatFloat(o.bareRate(), 'g', -1, 64))
+			child.Stderr = os.Stderr
+			if out, err = child.Output(); err == nil {
+				err = os.WriteFile(file, out, 0o644)
+			}
+		}
 		if err != nil {
 			return s, fmt.Errorf("%d bare streams: %w", n, err)
 		}
 		var u usage
 		if err := json.Unmarshal(out, &u); err != nil {
-			return s, err
+			return s, fmt.Errorf("%s: %w", file, err)
 		}
-		fmt.Fprintf(log, "  CPU %.1f s, peak RSS %d KiB\n", u.CPUSeconds, u.PeakRSSBytes/kib)
 		s.points = append(s.points, point{proxies: n, harness: u})
 	}
 	return s, nil

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // series is one kind of fleet at several sizes.
@@ -70,6 +71,9 @@ func (o *options) measureFleet(ctx context.Context, services int, log io.Writer)
 	for _, n := range o.sizes {
 		dir := o.folder(services, n)
 		if _, err := os.Stat(filepath.Join(dir, "result.json")); errors.Is(err, fs.ErrNotExist) {
+			if o.saved {
+				continue
+			}
 			fmt.Fprintf(log, "%d services, %d proxies\n", services, n)
 			if err := o.runFleet(ctx, services, n, dir); err != nil {
 				return s, fmt.Errorf("%d services, %d proxies: %w", services, n, err)
@@ -97,6 +101,8 @@ func (o *options) runFleet(ctx context.Context, services, proxies int, dir strin
 	args := append(o.arguments(strconv.Itoa(services), strconv.Itoa(proxies)), "-o", dir)
 	c := exec.CommandContext(ctx, o.xdsbench, args...)
 	c.Stderr = os.Stderr
+	// Interrupted, it stops its control plane too.
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	return c.Run()
 }
 

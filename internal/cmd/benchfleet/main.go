@@ -34,6 +34,7 @@ type options struct {
 	services []int
 	rate     float64
 	duration time.Duration
+	saved    bool
 
 	bare        int // children only
 	bareAddress string
@@ -53,6 +54,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&services, "services", "100,1000", "numbers of services")
 	f.Float64Var(&o.rate, "connect-rate", 150, "connections per second")
 	f.DurationVar(&o.duration, "duration", 20*time.Second, "length of the steady phase, with one mutation per second")
+	f.BoolVar(&o.saved, "saved", false, "run no fleet: show what the folder has")
 	f.IntVar(&o.bare, "bare", 0, "hold this many bare streams and print what that takes (for its own use)")
 	f.StringVar(&o.bareAddress, "bare-address", "", "the server for -bare")
 	if err := f.Parse(args); err != nil {
