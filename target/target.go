@@ -21,6 +21,11 @@ import (
 // standard output and standard error.
 const LogFile = "target.log"
 
+// niceness is how far the target gives way to the harness where both want the
+// same processor. A message that waits for its time stamp makes a wrong number;
+// a control plane that waits is what the number is about.
+const niceness = 5
+
 // Config says what to start and where.
 type Config struct {
 	Spec Spec
@@ -145,6 +150,9 @@ func (t *Target) begin(ctx context.Context) error {
 	p, err := subprocess.Start(cmd)
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", t.launch.args[0], err)
+	}
+	if err := p.Yield(niceness); err != nil && !p.Exited() {
+		t.cfg.Log.Warn("the target does not give way to the harness", "error", err)
 	}
 	t.cfg.Log.Debug("target started", "pid", p.PID(), "command", t.launch.args)
 	if err := t.awaitReady(ctx, p, offset); err != nil {

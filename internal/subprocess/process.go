@@ -107,6 +107,11 @@ func (p *Process) ExitStatus() string {
 // waited for. It may be called once Exited.
 func (p *Process) CPUSeconds() float64 { return p.cpuSeconds }
 
+// Yield makes the group's processes give way to others by n steps of niceness,
+// 1 to 19, and what they start later with them. Anyone may do that to processes
+// of their own.
+func (p *Process) Yield(n int) error { return syscall.Setpriority(syscall.PRIO_PGRP, p.pid, n) }
+
 // Stop asks the group to end with SIGTERM, and kills it after the grace period
 // or when ctx is done. It returns when the leader is reaped; what the leader
 // leaves behind in its group is killed then. Stopping twice does nothing.
