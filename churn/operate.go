@@ -42,7 +42,7 @@ func (p *planner) operate(e *entry, op operation, now time.Duration) {
 		p.set(op, now, mesh.Terminating, pods)
 		p.remove(op, later, pods)
 	case ReadinessFlap:
-		pods := op.model.take(e.choice, 1)
+		pods := []string{op.model.takeToFlap(e.choice)}
 		p.set(op, now, mesh.NotReady, pods)
 		p.set(op, later, mesh.Ready, pods)
 	}

@@ -45,6 +45,10 @@ type model struct {
 	// free are the ready pods that no operation has in hand.
 	free    []string
 	rolling bool
+	// flapped are the pods that were unready before. A second flap of a pod
+	// gives states that its service had before, which a proxy far behind could
+	// not tell apart.
+	flapped map[string]bool
 }
 
 // run works through the events.
@@ -74,7 +78,7 @@ func (p *planner) start(e *entry) error {
 	if e.Kind == RollingUpdate {
 		return p.startRollout(e, now)
 	}
-	if m := p.choose(e, func(m *model) bool { return len(m.free) >= e.needs() }); m != nil {
+	if m := p.chooseFor(e); m != nil {
 		e.started++
 		p.ops++
 		p.operate(e, operation{id: p.ops, kind: e.Kind, model: m}, now)
@@ -84,6 +88,18 @@ func (p *planner) start(e *entry) error {
 	e.pace.advance(e.writes())
 	p.at(e.pace.now(), func() error { return p.start(e) })
 	return nil
+}
+
+// chooseFor returns a service that can bear the entry's operation, or nil; for a
+// flap, if possible one with a pod that has not flapped.
+func (p *planner) chooseFor(e *entry) *model {
+	able := func(m *model) bool { return len(m.free) >= e.needs() }
+	if e.Kind == ReadinessFlap {
+		if m := p.choose(e, func(m *model) bool { return able(m) && len(m.steady()) > 0 }); m != nil {
+			return m
+		}
+	}
+	return p.choose(e, able)
 }
 
 // needs returns how many free pods a service must have for the operation: one to
@@ -117,7 +133,7 @@ func (p *planner) model(s *mesh.Service) *model {
 	m, ok := p.models[s]
 	if !ok {
 		c := s.Clone()
-		m = &model{Service: c, free: c.Ready()}
+		m = &model{Service: c, free: c.Ready(), flapped: map[string]bool{}}
 		p.models[s] = m
 	}
 	return m
@@ -139,6 +155,23 @@ func (m *model) take(rng *rand.Rand, n int) []string {
 	}
 	m.free = slices.DeleteFunc(m.free, func(pod string) bool { return slices.Contains(taken, pod) })
 	return taken
+}
+
+// steady returns the free pods that have not flapped.
+func (m *model) steady() []string {
+	return slices.DeleteFunc(slices.Clone(m.free), func(pod string) bool { return m.flapped[pod] })
+}
+
+// takeToFlap takes one free pod in hand, if possible one that has not flapped.
+func (m *model) takeToFlap(rng *rand.Rand) string {
+	from := m.steady()
+	if len(from) == 0 {
+		from = m.free
+	}
+	pod := from[rng.IntN(len(from))]
+	m.flapped[pod] = true
+	m.free = slices.DeleteFunc(m.free, func(p string) bool { return p == pod })
+	return pod
 }
 
 // warn says what was left out.

@@ -154,6 +154,7 @@ func (b *builder) propagation() *Propagation {
 		sums.add(&s.sums)
 		p.Unexplained += s.unexplained[steadyPhase]
 		p.Regressed += s.regressed
+		p.Recurred += s.recurred
 		room := maxExamples - len(p.Examples)
 		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
 	}
@@ -245,6 +246,7 @@ func (b *builder) warn() {
 		{int64(b.c.mixed.issuedEarly), "mutations issued before their intended time (left out of scheduleLag)"},
 		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
 		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},
+		{r.Propagation.Recurred, "received states that show that an earlier one, which recurred in the mesh, was attributed to a mutation too early: that many deliveries at least are reported too fast"},
 		{int64(r.Mutations.Unanswered), "writes without an answer when the run ended"},
 	} {
 		if w.n > 0 {

@@ -67,21 +67,43 @@ func (c *cluster) append(e entry) {
 // next append, which is the caller's: mutations of a service are serial.
 func (c *cluster) next() int32 { return int32(len(*c.history.Load())) }
 
+// match says how a received state stands to a cluster's history.
+type match uint8
+
+const (
+	// unknown: no entry has the state.
+	unknown match = iota
+	// forward: the position's entry or a later one has it.
+	forward
+	// backward: only an entry before the position has it.
+	backward
+	// recurring: the same, but the state held before also occurs at or before
+	// that entry. The state held was then taken for its newest occurrence too
+	// early, and nothing need have gone backward.
+	recurring
+)
+
 // find returns the newest entry of history, at or after the proxy's position,
-// that has the state and had been issued when the state was received. If there
-// is none, older says whether an entry before the position has the state.
-func find(history []entry, position int32, state event.Fingerprint, received event.Time) (index int32, found, older bool) {
+// that has the state and had been issued when the state was received; if there
+// is none, the newest before the position.
+func find(history []entry, position int32, state event.Fingerprint, received event.Time) (index int32, how match) {
 	for i := int32(len(history)) - 1; i >= max(position, 0); i-- {
 		if history[i].state == state && history[i].issued <= received {
-			return i, true, false
+			return i, forward
 		}
 	}
 	for i := position - 1; i >= 0; i-- {
-		if history[i].state == state {
-			return nothing, false, true
+		if history[i].state != state {
+			continue
 		}
+		for k := i - 1; k >= 0; k-- {
+			if history[k].state == history[position].state {
+				return i, recurring
+			}
+		}
+		return i, backward
 	}
-	return nothing, false, false
+	return nothing, unknown
 }
 
 // position returns the index in history of what proxy p last received.

@@ -332,3 +332,17 @@ func TestConfigErrorsAreAllListed(t *testing.T) {
 		t.Errorf("error = %v, want four lines", err)
 	}
 }
+
+func TestStateThatRecursIsNoStepBackward(t *testing.T) {
+	r := newRig(t, 1, "a")
+	r.mutate(7, "a")
+	r.mutate(1, "a")
+	r.mutate(7, "a")
+	r.receive(0, "a", 7) // of the first mutation, but taken for the third
+	r.receive(0, "a", 1) // shows that it was the first
+	r.receive(0, "a", 7)
+	p := r.finish().Propagation
+	if p.Unexplained != 0 || p.Recurred != 1 || p.Unreached != 0 || p.Deliveries != 3 {
+		t.Errorf("propagation: %+v", p)
+	}
+}

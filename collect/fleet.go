@@ -93,10 +93,14 @@ func (c *Collector) Rejects(p int, t event.Type) bool {
 func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {
 	cl.subscribed.set(p)
 	history, held := *cl.history.Load(), cl.position(p)
-	index, found, older := find(history, held, state, at)
-	if !found {
+	index, how := find(history, held, state, at)
+	switch how {
+	case forward:
+	case recurring:
+		s.recurred++
+	case backward, unknown:
 		if cl.baseline || held != nothing {
-			s.unexplainedLocked(cl, p, state, at, in, older)
+			s.unexplainedLocked(cl, p, state, at, in, how == backward)
 			cl.astray.set(p)
 		}
 		return done

@@ -139,9 +139,13 @@ type Propagation struct {
 	ReceivedBeforeAck int64 `json:"receivedBeforeAck,omitempty"`
 	// Unexplained received states equal none that the mesh had since the proxy's
 	// last one; Regressed are those that equal an older one.
-	Unexplained int64              `json:"unexplained"`
-	Regressed   int64              `json:"regressed,omitempty"`
-	Examples    []UnexplainedState `json:"unexplainedExamples,omitempty"`
+	Unexplained int64 `json:"unexplained"`
+	Regressed   int64 `json:"regressed,omitempty"`
+	// Recurred received states show that the one before, which the mesh had more
+	// than once, was taken for its newest occurrence too early. Of up to as many
+	// deliveries per mutation between the two the latency is too short.
+	Recurred int64              `json:"recurred,omitempty"`
+	Examples []UnexplainedState `json:"unexplainedExamples,omitempty"`
 }
 
 // UnexplainedState is one received state that no mutation explains.

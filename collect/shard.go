@@ -55,6 +55,7 @@ type shard struct {
 	sums        deliverySums
 	unexplained [numPhases]int64
 	regressed   int64
+	recurred    int64
 	examples    []UnexplainedState
 	outOfOrder  int64
 	refused     int64
