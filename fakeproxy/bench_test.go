@@ -58,18 +58,18 @@ type pusher struct {
 	first   [][]byte // sent to each new stream
 }
 
-func newPusher(b testing.TB, first ...[]byte) *pusher {
-	b.Helper()
+func newPusher(tb testing.TB, first ...[]byte) *pusher {
+	tb.Helper()
 	p := &pusher{first: first}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.addr = lis.Addr().String()
 	srv := grpc.NewServer(grpc.ForceServerCodecV2(passing{}),
 		grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error { return p.serve(s) }))
 	go func() { _ = srv.Serve(lis) }()
-	b.Cleanup(srv.Stop)
+	tb.Cleanup(srv.Stop)
 	return p
 }
 
@@ -87,20 +87,6 @@ func (p *pusher) serve(s grpc.ServerStream) error {
 			return nil //nolint:nilerr // the client has left
 		}
 		p.answers.Add(1)
-	}
-}
-
-// push sends to all streams and waits until n answers have come.
-func (p *pusher) push(b *testing.B, m []byte, n int) {
-	b.Helper()
-	p.answers.Store(0)
-	for _, s := range p.streams {
-		if err := s.SendMsg(encoded(m)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for p.answers.Load() < int64(n) {
-		time.Sleep(50 * time.Microsecond)
 	}
 }
 
@@ -196,8 +182,8 @@ func (none) Response(*event.Response) {}
 func (none) Proxy(*event.ProxyEvent)  {}
 
 // assignment is a response with an EDS resource of n endpoints.
-func assignment(b testing.TB, version string, n, offset int) []byte {
-	b.Helper()
+func assignment(tb testing.TB, version string, n, offset int) []byte {
+	tb.Helper()
 	var addrs []string
 	for i := range n {
 		k := i + offset
@@ -205,7 +191,7 @@ func assignment(b testing.TB, version string, n, offset int) []byte {
 	}
 	m, err := proto.Marshal(adstest.Delta(adstest.EDS, version, adstest.Endpoints("svc-0", addrs...)))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }

@@ -24,18 +24,18 @@ const pushTo = "XDSBENCH_TEST_PUSH_TO"
 
 // TestServesInAProcessOfItsOwn is the server of BenchmarkFleetIdle.
 func TestServesInAProcessOfItsOwn(t *testing.T) {
-	n, err := strconv.Atoi(os.Getenv(serveServices))
+	n, err := strconv.Atoi(os.Getenv(serveServices)) //nolint:forbidigo // a process of its own
 	if err != nil {
 		t.Skip("not asked to serve by " + serveServices)
 	}
 	p := newPusher(t, initialConfig(t, n)...)
-	fmt.Println("serving on", p.addr)
+	fmt.Println("serving on", p.addr) //nolint:forbidigo // a process of its own
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 	}()
-	if streams, err := strconv.Atoi(os.Getenv(pushTo)); err == nil {
+	if streams, err := strconv.Atoi(os.Getenv(pushTo)); err == nil { //nolint:forbidigo // a process of its own
 		pushUntil(t, p, streams, ended)
 	}
 	<-ended
@@ -74,8 +74,8 @@ func pushUntil(t *testing.T, p *pusher, streams int, ended <-chan struct{}) {
 // serverProcess starts a server in a process of its own.
 func serverProcess(b *testing.B, services int, env ...string) (addr string) {
 	b.Helper()
-	c := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$")
-	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)
+	c := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$") //nolint:forbidigo // a process of its own
+	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)   //nolint:forbidigo // a process of its own
 	in, err := c.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
