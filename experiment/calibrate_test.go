@@ -36,6 +36,7 @@ func TestInjectedFaultsAreFoundExactlyAndByName(t *testing.T) {
 // TestInjectedDelayComesBack leaves room for a busy machine; `xdsbench
 // calibrate` on an idle one is held to 1 ms or 2 %.
 func TestInjectedDelayComesBack(t *testing.T) {
+	t.Parallel()
 	const injected = 0.4
 	lines, err := experiment.CalibrateDelay(t.Context(), small(t), "400ms")
 	if err != nil {

@@ -1,19 +1,28 @@
 package experiment
 
-import "context"
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
 
 // CalibrateDelay makes two runs, without and with a delay, and compares them.
+// They run side by side: what disturbs one disturbs the other.
 func CalibrateDelay(ctx context.Context, cfg CalibrateConfig, delay string) ([]CalibrationLine, error) {
-	var runs []*outcome
-	for _, s := range []scenario{delayScenario("baseline", "", checkBaseline), delayScenario("delayed", delay, checkConstant)} {
-		o, err := s.run(ctx, cfg, nil)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, o)
+	scenarios := []scenario{delayScenario("baseline", "", checkBaseline), delayScenario("delayed", delay, checkConstant)}
+	runs := make([]*outcome, len(scenarios))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range scenarios {
+		group.Go(func() (err error) {
+			runs[i], err = scenarios[i].run(ctx, cfg, nil)
+			return err
+		})
 	}
-	s := delayScenario("delayed", delay, checkConstant)
-	return s.check(&s, runs[0], runs[1]), nil
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s := &scenarios[1]
+	return s.check(s, runs[0], runs[1]), nil
 }
 
 // CalibrateFaults makes the run with everything but delays.

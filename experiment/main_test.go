@@ -70,7 +70,7 @@ func runStarved(dir string) error {
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	for range 8 {
+	for range 6 {
 		go func() {
 			for ctx.Err() == nil {
 				for i := range 1_000_000 {
@@ -80,10 +80,10 @@ func runStarved(dir string) error {
 		}()
 	}
 	p := profiles.Default()
-	p.Proxies.Count = 40
+	p.Proxies.Count = 20
 	p.Churn = []churn.Spec{{Kind: churn.PodAdd, Rate: 30}}
 	p.Phases = profiles.Phases{
-		Steady: metav1.Duration{Duration: 2 * time.Second},
+		Steady: metav1.Duration{Duration: time.Second},
 		Drain:  metav1.Duration{Duration: 5 * time.Second},
 	}
 	self, err := os.Executable()

@@ -10,7 +10,6 @@ import (
 )
 
 func TestStarvedHarnessIsReportedSaturated(t *testing.T) {
-	t.Parallel()
 	c := exec.CommandContext(t.Context(), executable(t), "starved", t.TempDir())
 	var stderr strings.Builder
 	c.Stderr = &stderr
