@@ -107,10 +107,16 @@ func (p *Process) ExitStatus() string {
 // waited for. It may be called once Exited.
 func (p *Process) CPUSeconds() float64 { return p.cpuSeconds }
 
-// Yield makes the group's processes give way to others by n steps of niceness,
-// 1 to 19, and what they start later with them. Anyone may do that to processes
-// of their own.
-func (p *Process) Yield(n int) error { return syscall.Setpriority(syscall.PRIO_PGRP, p.pid, n) }
+// Yield makes the group's processes, and what they start later, give way to this
+// process by n steps of niceness. Anyone may do that to processes of their own.
+func (p *Process) Yield(n int) error {
+	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+	if err != nil {
+		return err
+	}
+	const rawZero = 20 // the system call returns 20 less the niceness
+	return syscall.Setpriority(syscall.PRIO_PGRP, p.pid, rawZero-raw+n)
+}
 
 // Stop asks the group to end with SIGTERM, and kills it after the grace period
 // or when ctx is done. It returns when the leader is reaped; what the leader
