@@ -39,6 +39,9 @@ type Config struct {
 	Self string
 	// Version is the harness's own version, for the result.
 	Version string
+	// MetricsAddress is where the run's own figures are served to Prometheus while
+	// it lasts, HOST:PORT; empty for nowhere.
+	MetricsAddress string
 	// Progress, if set, is called several times a second.
 	Progress func(Status)
 	// SelfProfile writes a CPU and a heap profile of the harness itself into Dir.

@@ -32,6 +32,7 @@ func (r *run) status() Status {
 	counts := l.fleet.Counts()
 	s.Connected, s.Ready, s.Refused = int(counts.Connected), int(counts.Ready), int(counts.Refused)
 	p := l.collector.Progress()
+	s.Responses = p.Responses
 	s.Scheduled, s.Issued, s.Deliveries, s.Pending = l.scheduled, p.Issued, p.Deliveries, p.Pending
 	return s
 }

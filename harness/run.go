@@ -56,6 +56,7 @@ type run struct {
 	steadyBegan chan struct{} // closed when it begins
 	away        absences
 	live        atomic.Pointer[live]
+	lastSecond  atomic.Pointer[collect.Interval] // with deliveries
 
 	mu         sync.Mutex // guards the fields below
 	phase      Phase
@@ -82,6 +83,11 @@ func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
+	stopMetrics, err := r.serveMetrics(ctx, cfg.MetricsAddress)
+	if err != nil {
+		return nil, errors.Join(err, removeIfEmpty(cfg.Dir))
+	}
+	defer func() { err = errors.Join(err, stopMetrics()) }()
 	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {

@@ -85,6 +85,9 @@ func (t *timeline) line(ctx context.Context) {
 	now := reading{at: time.Now(), pid: r.target.Info().PID, pushes: t.last.pushes, hasPushes: t.last.hasPushes}
 	row := collect.TimelineRow{T: r.clock.At(now.at).Duration().Seconds()}
 	progress, interval := r.collector.Progress(), t.intervals.Cut()
+	if interval.Deliveries > 0 {
+		r.lastSecond.Store(&interval)
+	}
 	row.Deliveries, row.P50, row.P99 = int(interval.Deliveries), interval.P50, interval.P99
 	row.Pending, row.Connected, row.Ready = progress.Pending, progress.Connected, progress.Ready
 	now.issued = progress.Issued

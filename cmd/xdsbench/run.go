@@ -50,6 +50,7 @@ type runFlags struct {
 	profile    bool
 	kubeconfig string
 	context    string
+	metrics    string
 }
 
 func runCommand(s streams) *cobra.Command {
@@ -70,6 +71,7 @@ func runCommand(s streams) *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
 	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
+	flags.StringVar(&f.metrics, "metrics-address", "", "serve the run's own figures to Prometheus at this HOST:PORT, under /metrics")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
 	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
@@ -103,7 +105,8 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		Version:    buildVersion(),
 		Progress:   show.update,
 
-		SelfProfile: f.profile,
+		SelfProfile:    f.profile,
+		MetricsAddress: f.metrics,
 	})
 	show.done()
 	if result == nil {
