@@ -1,4 +1,4 @@
-package collect //nolint:testpackage // the bootstrap has no door of its own
+package collect
 
 import (
 	"math/rand/v2"

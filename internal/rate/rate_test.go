@@ -11,7 +11,7 @@ import (
 
 func TestRatesAreReadPerSecondMinuteAndHour(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]rate.Rate{"50/s": 50, "0.5/s": 0.5, "30/m": 0.5, "1800/h": 0.5, "7": 7, " 2 / s ": 2, "0/s": 0} {
+	for text, want := range map[string]rate.Rate{"50/s": 50, "0.5/s": 0.5, "30/m": 0.5, "1800/h": 0.5, "7": 7, "2 / s": 2, "0/s": 0} {
 		if got, err := rate.Parse(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
