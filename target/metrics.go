@@ -29,7 +29,8 @@ var (
 	ErrNoPprof   = errors.New("target: no profiles: set target.pprofURL, or pass {pprof} to the command")
 )
 
-// Scrape returns the target's metrics in the Prometheus text format, as served.
+// Scrape returns the target's metrics in the Prometheus text format, as served
+// but for the names in Spec.MetricNames.
 // It returns ErrNoMetrics if it is not known where they are.
 func (t *Target) Scrape(ctx context.Context) ([]byte, error) {
 	if t.launch.metricsURL == "" {
@@ -39,7 +40,7 @@ func (t *Target) Scrape(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target: scrape: %w", err)
 	}
-	return body, nil
+	return rename(body, t.cfg.Spec.MetricNames), nil
 }
 
 // Syncz returns istiod's page /debug/syncz, JSON that lists per proxy and type the

@@ -54,6 +54,10 @@ type Spec struct {
 	XDSAddress string `json:"xdsAddress,omitempty"`
 	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics.
 	MetricsURL string `json:"metricsURL,omitempty"`
+	// MetricNames says how "exec" and "external" targets name their metrics where
+	// istiod's names are not theirs: istiod's name, then the target's, such as
+	// pilot_xds: connected_clients.
+	MetricNames map[string]string `json:"metricNames,omitempty"`
 	// PprofURL is the base URL of net/http/pprof, such as
 	// http://127.0.0.1:6060/debug/pprof, of "exec" and "external" targets.
 	PprofURL string `json:"pprofURL,omitempty"`
@@ -97,7 +101,7 @@ func (s Spec) Validate() error {
 	default:
 		errs = append(errs, fmt.Errorf("target.kind: %q: must be embedded, istiod, exec or external", s.Kind))
 	}
-	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateClusterName(),
+	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateClusterName(), s.validateMetricNames(),
 		s.validateURL("metricsURL", s.MetricsURL), s.validateURL("pprofURL", s.PprofURL))
 	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
