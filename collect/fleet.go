@@ -50,7 +50,9 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	s.outOfOrder += int64(r.OutOfOrder)
 	px.responses++
 	px.bytes += int64(r.Bytes)
-	if r.Socket == 0 || s.stampLag.RecordValue(int64(r.Received.Sub(r.Socket))) != nil {
+	// While a fleet syncs, messages wait for a processor; no latency depends on
+	// their stamps.
+	if in == steadyPhase && (r.Socket == 0 || s.stampLag.RecordValue(int64(r.Received.Sub(r.Socket))) != nil) {
 		s.stampsBad++
 	}
 	if !r.Nacked {

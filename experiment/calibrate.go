@@ -115,6 +115,9 @@ func Calibrate(ctx context.Context, cfg CalibrateConfig) (*Calibration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("calibrate: run %q: %w", s.name, err)
 		}
+		if s.check == nil {
+			continue
+		}
 		if baseline == nil {
 			baseline = o
 			c.Environment = o.result.Environment

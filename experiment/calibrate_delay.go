@@ -28,9 +28,10 @@ func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome)
 	return scenario{name: name, env: env, drain: delayDrain, check: check}
 }
 
-// scenarios lists the runs, the baseline first.
+// scenarios lists the runs: one that is thrown away, since the first run of a
+// process finds everything cold, then the baseline.
 func scenarios(cfg CalibrateConfig) []scenario {
-	list := []scenario{delayScenario("baseline", "", checkBaseline)}
+	list := []scenario{delayScenario("warm-up", "", nil), delayScenario("baseline", "", checkBaseline)}
 	constants := []string{"1ms", "10ms", "100ms"}
 	if cfg.Quick {
 		constants = []string{"10ms"}
