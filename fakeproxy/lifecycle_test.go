@@ -23,7 +23,7 @@ func openDescriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc/self/fd to count descriptors in")
+		t.Fatal(err)
 	}
 	return len(entries)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xdsbench/xdsbench/internal/testutil/gobuild"
 )
 
 // gcpClusterName is how the test server names its EDS resources.
@@ -57,12 +59,7 @@ func fakeCluster(t *testing.T) (kubeconfig string) {
 // gcpServer builds the test suite's own control plane.
 func gcpServer(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "gcpserver")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/xdsbench/xdsbench/internal/testutil/gcpserver")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	return binary
+	return gobuild.Build(t, "github.com/xdsbench/xdsbench/internal/testutil/gcpserver")
 }
 
 // awaitListener waits until something accepts connections at an address.
