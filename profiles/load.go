@@ -14,6 +14,8 @@ import (
 
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/xdsbench/xdsbench/internal/rate"
 )
 
 //go:embed builtin/*.yaml
@@ -137,4 +139,31 @@ func prefix(p string, err error) error {
 		return nil
 	}
 	return errors.New(p + strings.ReplaceAll(err.Error(), "\n", "\n"+p))
+}
+
+// With returns a copy of the profile with settings, each "field=value", laid over
+// it, and validates it. Besides the fields of a profile, "rate" sets the mutations
+// per second in all, as SetRate does, after all other settings.
+func (p *Profile) With(settings ...string) (*Profile, error) {
+	data, err := yaml.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	var total string
+	settings = slices.DeleteFunc(slices.Clone(settings), func(s string) bool {
+		value, isRate := strings.CutPrefix(s, "rate=")
+		if isRate {
+			total = value
+		}
+		return isRate
+	})
+	changed, err := Parse(data, settings)
+	if err != nil || total == "" {
+		return changed, err
+	}
+	r, err := rate.Parse(total)
+	if err != nil {
+		return nil, err
+	}
+	return changed, changed.SetRate(r)
 }

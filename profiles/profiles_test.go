@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/xdsbench/xdsbench/internal/rate"
 	"github.com/xdsbench/xdsbench/profiles"
 )
@@ -166,5 +168,33 @@ func TestOutageMustLieWithinTheSteadyPhase(t *testing.T) {
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", settings, err, want)
 		}
+	}
+}
+
+func TestWithLaysSettingsOverACopy(t *testing.T) {
+	p, err := profiles.Load("quickstart", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := *p
+	changed, err := p.With("rate=7/s", "proxies.count=33", "target.env.PILOT_DEBOUNCE_AFTER=10ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total rate.Rate
+	for _, c := range changed.Churn {
+		total += c.Rate
+	}
+	if total < 6.999 || total > 7.001 || changed.Proxies.Count != 33 || changed.Target.Env["PILOT_DEBOUNCE_AFTER"] != "10ms" {
+		t.Errorf("With: rate %v, %+v", total, changed)
+	}
+	if diff := cmp.Diff(before, *p); diff != "" {
+		t.Errorf("With changed the profile that it was called on:\n%s", diff)
+	}
+	if _, err := p.With("rate=fast"); err == nil {
+		t.Error("rate=fast was accepted")
+	}
+	if _, err := p.With("proxies.size=3"); err == nil {
+		t.Error("an unknown field was accepted")
 	}
 }

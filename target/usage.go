@@ -41,7 +41,9 @@ func (t *Target) Usage(ctx context.Context) (Usage, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used.PeakRSSBytes = max(t.used.PeakRSSBytes, now.PeakRSSBytes)
+	// Current and peak come from two files of /proc, read one after the other: a
+	// process that grows in between would have a peak below its current size.
+	t.used.PeakRSSBytes = max(t.used.PeakRSSBytes, now.PeakRSSBytes, now.RSSBytes)
 	now.PeakRSSBytes = t.used.PeakRSSBytes
 	now.CPUSeconds += t.used.CPUSeconds
 	return now, nil

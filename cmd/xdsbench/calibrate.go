@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/experiment/calibrate"
 	"github.com/xdsbench/xdsbench/harness"
 )
 
@@ -63,7 +63,7 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 		return fmt.Errorf("path of this program: %w", err)
 	}
 	show := newProgress(s.stderr, f.silent)
-	calibration, err := experiment.Calibrate(ctx, experiment.CalibrateConfig{
+	found, err := calibrate.Run(ctx, calibrate.Config{
 		Proxies: f.proxies, Quick: f.quick, Dir: dir,
 		Environ: s.environ, Self: self, Version: buildVersion(),
 		Progress: func(run, runs int, status harness.Status) {
@@ -75,10 +75,10 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	if err := f.print(s, calibration); err != nil {
+	if err := f.print(s, found); err != nil {
 		return err
 	}
-	if !calibration.Pass {
+	if !found.Pass {
 		return &exitError{code: exitFailed, err: errors.New("the harness does not report what was injected (see the table)")}
 	}
 	return nil
@@ -96,11 +96,11 @@ func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
 	return f.out, func() error { return nil }, nil
 }
 
-func (f *calibrateFlags) print(s streams, c *experiment.Calibration) error {
+func (f *calibrateFlags) print(s streams, r *calibrate.Report) error {
 	if f.format == "text" {
-		return c.Text(s.stdout)
+		return r.Text(s.stdout)
 	}
 	e := json.NewEncoder(s.stdout)
 	e.SetIndent("", "  ")
-	return e.Encode(c)
+	return e.Encode(r)
 }

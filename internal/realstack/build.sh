@@ -36,6 +36,7 @@ base=k8s.io/component-base/version
 kube="-X $base.gitVersion=$kubernetes -X $base.gitMajor=1 -X $base.gitMinor=${minor%%.*}"
 
 # A pseudo-version does not say which release it precedes; Istio's VERSION file does.
+go mod download istio.io/istio
 istio=$(go list -m -f '{{.Dir}}' istio.io/istio)
 revision=$(version istio.io/istio)
 revision=${revision##*-}

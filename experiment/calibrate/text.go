@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // Text writes the table for a terminal.
-func (c *Calibration) Text(w io.Writer) error {
+func (c *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	verdict, failed := "PASS", 0
 	for _, line := range c.Lines {
@@ -39,21 +39,21 @@ func (c *Calibration) Text(w io.Writer) error {
 	return err
 }
 
-func (l *CalibrationLine) amount(v float64) string {
+func (l *Line) amount(v float64) string {
 	if l.Unit == "s" {
 		return fmt.Sprintf("%.2f ms", 1000*v)
 	}
 	return fmt.Sprintf("%.0f", v)
 }
 
-func (l *CalibrationLine) allowed() string {
+func (l *Line) allowed() string {
 	if l.Unit == "s" {
 		return fmt.Sprintf("± %.2f ms", 1000*l.Tolerance)
 	}
 	return "exact"
 }
 
-func (l *CalibrationLine) verdict() string {
+func (l *Line) verdict() string {
 	if l.Pass {
 		return "pass"
 	}

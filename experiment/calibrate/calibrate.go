@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"context"
@@ -22,15 +22,15 @@ import (
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
-// CalibrationSchema names the layout of a calibration in JSON.
-const CalibrationSchema = "xdsbench/calibration/v1"
+// Schema names the layout of a calibration in JSON.
+const Schema = "xdsbench/calibration/v1"
 
-// LeastProxies is the smallest fleet that Calibrate accepts: with fewer, shares
+// LeastProxies is the smallest fleet that Run accepts: with fewer, shares
 // of the fleet may choose nobody.
 const LeastProxies = 20
 
-// CalibrateConfig says how to calibrate.
-type CalibrateConfig struct {
+// Config says how to calibrate.
+type Config struct {
 	// Proxies is the size of the fleet.
 	Proxies int
 	// Quick leaves out some delays and shortens the runs, to a third of the time.
@@ -46,19 +46,19 @@ type CalibrateConfig struct {
 	Progress func(run, runs int, s harness.Status)
 }
 
-// Calibration is what was injected against what was measured.
-type Calibration struct {
+// Report is what was injected against what was measured.
+type Report struct {
 	Schema      string               `json:"schema"`
 	Pass        bool                 `json:"pass"`
 	Proxies     int                  `json:"proxies"`
-	Lines       []CalibrationLine    `json:"lines"`
+	Lines       []Line               `json:"lines"`
 	Environment *collect.Environment `json:"environment,omitempty"`
 	// Warnings are reasons to doubt a line: a busy machine, for the most part.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// CalibrationLine compares one number. Times are seconds.
-type CalibrationLine struct {
+// Line compares one number. Times are seconds.
+type Line struct {
 	// Fault is what was injected, Figure which number of the result shows it.
 	Fault  string `json:"fault"`
 	Figure string `json:"figure"`
@@ -79,7 +79,7 @@ type scenario struct {
 	env   map[string]string
 	drain time.Duration
 	// check compares the run with what was injected; baseline is the first run.
-	check func(s *scenario, baseline, run *outcome) []CalibrationLine
+	check func(s *scenario, baseline, run *outcome) []Line
 }
 
 // outcome is what a run reports, and what was injected.
@@ -88,9 +88,9 @@ type outcome struct {
 	record controlplane.FaultRecord
 }
 
-// Calibrate runs the harness against known faults. The error says that a run
-// failed; whether it measures right is in the Calibration.
-func Calibrate(ctx context.Context, cfg CalibrateConfig) (*Calibration, error) {
+// Run runs the harness against known faults. The error says that a run
+// failed; whether it measures right is in the Report.
+func Run(ctx context.Context, cfg Config) (*Report, error) {
 	if cfg.Proxies < LeastProxies {
 		return nil, fmt.Errorf("%w: proxies: %d: calibrating needs %d at least", harness.ErrInvalid, cfg.Proxies, LeastProxies)
 	}
@@ -102,7 +102,7 @@ func Calibrate(ctx context.Context, cfg CalibrateConfig) (*Calibration, error) {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
 	cfg.Dir = dir
-	c := &Calibration{Schema: CalibrationSchema, Proxies: cfg.Proxies, Pass: true}
+	c := &Report{Schema: Schema, Proxies: cfg.Proxies, Pass: true}
 	scenarios := scenarios(cfg)
 	var baseline *outcome
 	for i := range scenarios {
@@ -160,7 +160,7 @@ const (
 	faultDrain = 2 * time.Second
 )
 
-func (s *scenario) profile(cfg CalibrateConfig, faultFile string) *profiles.Profile {
+func (s *scenario) profile(cfg Config, faultFile string) *profiles.Profile {
 	p := profiles.Default()
 	p.Name = "calibrate-" + s.name
 	p.Mesh = mesh.DefaultSpec()
@@ -181,7 +181,7 @@ func (s *scenario) profile(cfg CalibrateConfig, faultFile string) *profiles.Prof
 }
 
 // run makes the run and reads the control plane's record of it.
-func (s *scenario) run(ctx context.Context, cfg CalibrateConfig, progress func(harness.Status)) (*outcome, error) {
+func (s *scenario) run(ctx context.Context, cfg Config, progress func(harness.Status)) (*outcome, error) {
 	dir := filepath.Join(cfg.Dir, s.name)
 	file := dir + "-faults.json"
 	result, err := harness.Run(ctx, harness.Config{

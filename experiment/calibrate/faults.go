@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 const smallFleet = 200
 
 // faultScenario is the run with everything but delays.
-func faultScenario(cfg CalibrateConfig) scenario {
+func faultScenario(cfg Config) scenario {
 	unserved, order := "0.03", "0.1"
 	if cfg.Proxies < smallFleet {
 		unserved, order = "0.15", "0.3"
@@ -115,10 +115,10 @@ func byCluster(rows []collect.MutationRow) map[string][]collect.MutationRow {
 	return groups
 }
 
-func checkFaults(_ *scenario, _, run *outcome) []CalibrationLine {
+func checkFaults(_ *scenario, _, run *outcome) []Line {
 	p := predict(run)
 	r, record := run.result, &run.record
-	return []CalibrationLine{
+	return []Line{
 		p.checkUnserved(r),
 		p.checkLost(r),
 		p.checkPairs(r),
@@ -131,7 +131,7 @@ func checkFaults(_ *scenario, _, run *outcome) []CalibrationLine {
 }
 
 // hit fails a line whose fault was not injected at all.
-func hit(line CalibrationLine) CalibrationLine {
+func hit(line Line) Line {
 	if line.Injected == 0 {
 		line.Pass = false
 		line.Problem = "nothing was injected: take more proxies"
@@ -140,7 +140,7 @@ func hit(line CalibrationLine) CalibrationLine {
 }
 
 // checkUnserved compares, by name, the proxies that nothing was delivered to.
-func (p *prediction) checkUnserved(r *collect.Result) CalibrationLine {
+func (p *prediction) checkUnserved(r *collect.Result) Line {
 	found := make(map[string]bool)
 	for _, proxy := range r.ProxyRows {
 		if proxy.Deliveries == 0 {
@@ -152,7 +152,7 @@ func (p *prediction) checkUnserved(r *collect.Result) CalibrationLine {
 }
 
 // checkLost compares, by number, the mutations that reached nobody themselves.
-func (p *prediction) checkLost(r *collect.Result) CalibrationLine {
+func (p *prediction) checkLost(r *collect.Result) Line {
 	want, found := make(map[string]bool), make(map[string]bool)
 	for _, m := range r.MutationRows {
 		name := fmt.Sprintf("mutation %d of %s", m.Seq, m.Service)
@@ -168,7 +168,7 @@ func (p *prediction) checkLost(r *collect.Result) CalibrationLine {
 }
 
 // checkPairs compares the pairs never reached, by proxy and by mutation.
-func (p *prediction) checkPairs(r *collect.Result) CalibrationLine {
+func (p *prediction) checkPairs(r *collect.Result) Line {
 	total := 0
 	var wrong []string
 	for _, proxy := range r.ProxyRows {
@@ -187,7 +187,7 @@ func (p *prediction) checkPairs(r *collect.Result) CalibrationLine {
 }
 
 // checkDiverged compares, by proxy, the clusters that are wrong at the end.
-func (p *prediction) checkDiverged(r *collect.Result, stale int) CalibrationLine {
+func (p *prediction) checkDiverged(r *collect.Result, stale int) Line {
 	want, got := 0, 0
 	var wrong []string
 	for _, proxy := range r.ProxyRows {
@@ -224,7 +224,7 @@ func differences(want, found map[string]bool) []string {
 const maxDifferences = 5
 
 // differing fails a line if anything differs, though the sums may agree.
-func differing(line CalibrationLine, wrong []string) CalibrationLine {
+func differing(line Line, wrong []string) Line {
 	if len(wrong) == 0 {
 		return line
 	}

@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"strings"
@@ -48,8 +48,8 @@ func faulty() *outcome {
 }
 
 // verdicts runs the checks and returns the lines that failed.
-func verdicts(o *outcome) []CalibrationLine {
-	var failed []CalibrationLine
+func verdicts(o *outcome) []Line {
+	var failed []Line
 	for _, line := range checkFaults(nil, nil, o) {
 		if !line.Pass {
 			failed = append(failed, line)

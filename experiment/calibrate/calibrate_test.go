@@ -1,4 +1,4 @@
-package experiment_test
+package calibrate_test
 
 import (
 	"errors"
@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/experiment/calibrate"
 	"github.com/xdsbench/xdsbench/harness"
 )
 
-func small(t *testing.T) experiment.CalibrateConfig {
+func small(t *testing.T) calibrate.Config {
 	t.Helper()
-	return experiment.CalibrateConfig{
+	return calibrate.Config{
 		Proxies: 40, Quick: true, Dir: t.TempDir(), Environ: environ(), Self: executable(t), Version: "test",
 	}
 }
 
 func TestInjectedFaultsAreFoundExactlyAndByName(t *testing.T) {
 	t.Parallel()
-	lines, err := experiment.CalibrateFaults(t.Context(), small(t))
+	lines, err := calibrate.RunFaults(t.Context(), small(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestInjectedFaultsAreFoundExactlyAndByName(t *testing.T) {
 func TestInjectedDelayComesBack(t *testing.T) {
 	t.Parallel()
 	const injected = 0.4
-	lines, err := experiment.CalibrateDelay(t.Context(), small(t), "400ms")
+	lines, err := calibrate.RunDelay(t.Context(), small(t), "400ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +60,15 @@ func TestInjectedDelayComesBack(t *testing.T) {
 func TestTooSmallFleetIsRefused(t *testing.T) {
 	cfg := small(t)
 	cfg.Proxies = 5
-	if _, err := experiment.Calibrate(t.Context(), cfg); !errors.Is(err, harness.ErrInvalid) || !strings.Contains(err.Error(), "proxies: 5") {
+	if _, err := calibrate.Run(t.Context(), cfg); !errors.Is(err, harness.ErrInvalid) || !strings.Contains(err.Error(), "proxies: 5") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestTableShowsVerdictsAndProblems(t *testing.T) {
-	c := experiment.Calibration{
+	c := calibrate.Report{
 		Proxies: 500,
-		Lines: []experiment.CalibrationLine{
+		Lines: []calibrate.Line{
 			{Fault: "delay 10ms", Figure: "p50", Unit: "s", Injected: 0.010, Measured: 0.0102, Tolerance: 0.001, Pass: true},
 			{Fault: "unserved proxies", Figure: "by name", Injected: 15, Measured: 15, Problem: "a was not found, b was found wrongly"},
 		},

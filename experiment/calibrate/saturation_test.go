@@ -1,4 +1,4 @@
-package experiment_test
+package calibrate_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ const (
 )
 
 // delayScenario is a run with a delay beside the spread; empty for none.
-func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome) []CalibrationLine) scenario {
+func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome) []Line) scenario {
 	env := map[string]string{controlplane.FaultDelay: spread}
 	if delay != "" {
 		env[controlplane.FaultDelay] = delay + "+" + spread
@@ -30,7 +30,7 @@ func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome)
 
 // scenarios lists the runs: one that is thrown away, since the first run of a
 // process finds everything cold, then the baseline.
-func scenarios(cfg CalibrateConfig) []scenario {
+func scenarios(cfg Config) []scenario {
 	list := []scenario{delayScenario("warm-up", "", nil), delayScenario("baseline", "", checkBaseline)}
 	constants := []string{"1ms", "10ms", "100ms"}
 	if cfg.Quick {
@@ -46,13 +46,13 @@ func scenarios(cfg CalibrateConfig) []scenario {
 }
 
 // checkBaseline has no delay to compare: the others are compared with it.
-func checkBaseline(_ *scenario, _, run *outcome) []CalibrationLine {
-	return []CalibrationLine{complete("no fault", run)}
+func checkBaseline(_ *scenario, _, run *outcome) []Line {
+	return []Line{complete("no fault", run)}
 }
 
-func checkConstant(s *scenario, baseline, run *outcome) []CalibrationLine {
+func checkConstant(s *scenario, baseline, run *outcome) []Line {
 	fault := "delay " + strings.TrimSuffix(s.env[controlplane.FaultDelay], "+"+spread)
-	var lines []CalibrationLine
+	var lines []Line
 	for _, q := range []float64{0.50, 0.99} {
 		lines = append(lines, delayLine(fault, q,
 			run.injected(q)-baseline.injected(q), run.measured(q)-baseline.measured(q)))
@@ -60,10 +60,10 @@ func checkConstant(s *scenario, baseline, run *outcome) []CalibrationLine {
 	return append(lines, complete(fault, run))
 }
 
-func checkDistribution(s *scenario, baseline, run *outcome) []CalibrationLine {
+func checkDistribution(s *scenario, baseline, run *outcome) []Line {
 	fault := "delay " + s.env[controlplane.FaultDelay]
 	cost := baseline.measured(0.50) - baseline.injected(0.50)
-	var lines []CalibrationLine
+	var lines []Line
 	for _, q := range []float64{0.50, 0.99} {
 		lines = append(lines, delayLine(fault, q, run.injected(q), run.measured(q)-cost))
 	}
@@ -71,9 +71,9 @@ func checkDistribution(s *scenario, baseline, run *outcome) []CalibrationLine {
 }
 
 // delayLine compares a delay in seconds.
-func delayLine(fault string, q, injected, measured float64) CalibrationLine {
+func delayLine(fault string, q, injected, measured float64) Line {
 	tolerance := max(delayTolerance.Seconds(), delayShare*injected)
-	return CalibrationLine{
+	return Line{
 		Fault: fault, Figure: fmt.Sprintf("propagation.all p%.0f", 100*q), Unit: "s",
 		Injected: injected, Measured: measured, Tolerance: tolerance,
 		Pass: math.Abs(measured-injected) <= tolerance,
@@ -81,7 +81,7 @@ func delayLine(fault string, q, injected, measured float64) CalibrationLine {
 }
 
 // complete checks that a run without losses lost nothing.
-func complete(fault string, run *outcome) CalibrationLine {
+func complete(fault string, run *outcome) Line {
 	p := run.result.Propagation
 	line := countLine(fault, "propagation.deliveries", int(p.Expected), int(p.Deliveries))
 	if p.Unexplained > 0 {
@@ -92,8 +92,8 @@ func complete(fault string, run *outcome) CalibrationLine {
 }
 
 // countLine compares a count, which must be equal.
-func countLine(fault, figure string, injected, measured int) CalibrationLine {
-	return CalibrationLine{
+func countLine(fault, figure string, injected, measured int) Line {
+	return Line{
 		Fault: fault, Figure: figure, Injected: float64(injected), Measured: float64(measured), Pass: injected == measured,
 	}
 }

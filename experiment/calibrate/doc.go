@@ -2,7 +2,7 @@
 //
 // # Calibrate
 //
-// Calibrate runs the harness against the embedded control plane with known
+// Run runs the harness against the embedded control plane with known
 // faults and compares what the results report with what the control plane
 // recorded that it injected (controlplane.FaultRecord).
 //
@@ -27,4 +27,4 @@
 // reached or only through a later state, how many clusters are wrong at each
 // proxy in the end. The churn of that run only adds endpoints, so that no state
 // recurs and every write is visible.
-package experiment
+package calibrate

@@ -1,5 +1,5 @@
 //nolint:forbidigo // this binary stands in for the command, which talks to its surroundings.
-package experiment_test
+package calibrate_test
 
 import (
 	"context"

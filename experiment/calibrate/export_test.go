@@ -1,4 +1,4 @@
-package experiment
+package calibrate
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// CalibrateDelay makes two runs, without and with a delay, and compares them.
+// RunDelay makes two runs, without and with a delay, and compares them.
 // They run side by side: what disturbs one disturbs the other.
-func CalibrateDelay(ctx context.Context, cfg CalibrateConfig, delay string) ([]CalibrationLine, error) {
+func RunDelay(ctx context.Context, cfg Config, delay string) ([]Line, error) {
 	scenarios := []scenario{delayScenario("baseline", "", checkBaseline), delayScenario("delayed", delay, checkConstant)}
 	runs := make([]*outcome, len(scenarios))
 	group, ctx := errgroup.WithContext(ctx)
@@ -25,8 +25,8 @@ func CalibrateDelay(ctx context.Context, cfg CalibrateConfig, delay string) ([]C
 	return s.check(s, runs[0], runs[1]), nil
 }
 
-// CalibrateFaults makes the run with everything but delays.
-func CalibrateFaults(ctx context.Context, cfg CalibrateConfig) ([]CalibrationLine, error) {
+// RunFaults makes the run with everything but delays.
+func RunFaults(ctx context.Context, cfg Config) ([]Line, error) {
 	s := faultScenario(cfg)
 	o, err := s.run(ctx, cfg, nil)
 	if err != nil {
