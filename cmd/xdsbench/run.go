@@ -16,8 +16,6 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
-	"github.com/xdsbench/xdsbench/report"
-	"github.com/xdsbench/xdsbench/target"
 )
 
 const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
@@ -83,11 +81,8 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if err := errors.Join(formatErr, err); err != nil {
 		return usageError(err)
 	}
-	if f.context != "" && f.kubeconfig == "" {
-		return usageError(errors.New("--context: needs --kubeconfig"))
-	}
-	if profile.Target.Kind == target.KindExternal && f.kubeconfig == "" {
-		return usageError(errors.New("--target external: needs --kubeconfig of the API server that the control plane watches, or no change would reach it (`xdsbench fakekube` serves as one)"))
+	if err := checkCluster(profile, f.kubeconfig, f.context); err != nil {
+		return usageError(err)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -95,7 +90,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	}
 	saveMemory(s.environ)
 	show := newProgress(s.stderr, f.quiet)
-	result, err := harness.Run(ctx, harness.Config{
+	result, err := runOnce(ctx, harness.Config{
 		Profile:    profile,
 		Dir:        f.folder(profile),
 		Kubeconfig: f.kubeconfig,
@@ -112,7 +107,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if result == nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	err = errors.Join(err, report.Files(f.folder(profile), result), printer(s.stdout, result, f.folder(profile)))
+	err = errors.Join(err, printer(s.stdout, result, f.folder(profile)))
 	return interruptedOr(ctx, f.verdict(result, err))
 }
 

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// runner returns how an experiment makes one of its runs: as the command run
+// does, reports included.
+func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("path of this program: %w", err)
+	}
+	saveMemory(s.environ)
+	return func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
+		return runOnce(ctx, harness.Config{
+			Profile: p, Dir: dir, Kubeconfig: kubeconfig, Context: kubeContext,
+			Environ: s.environ, Self: self, Version: buildVersion(), Progress: progress,
+		})
+	}, nil
+}
+
+// runOnce makes one run and writes the reports beside its result.
+func runOnce(ctx context.Context, cfg harness.Config) (*collect.Result, error) {
+	result, err := harness.Run(ctx, cfg)
+	if result == nil {
+		return nil, err
+	}
+	return result, errors.Join(err, report.Files(cfg.Dir, result))
+}
+
+// checkCluster says what is wrong with where the mesh is to be.
+func checkCluster(p *profiles.Profile, kubeconfig, kubeContext string) error {
+	if kubeContext != "" && kubeconfig == "" {
+		return errors.New("--context: needs --kubeconfig")
+	}
+	if p.Target.Kind == target.KindExternal && kubeconfig == "" {
+		return errors.New("--target external: needs --kubeconfig of the API server that the control plane watches, or no change would reach it (`xdsbench fakekube` serves as one)")
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+// Runs makes the runs of an experiment, each in a folder of its own below Dir,
+// and keeps those that an earlier process finished there.
+type Runs struct {
+	Dir string
+	Run RunFunc
+}
+
+// Do returns the result of the run called name, a path below Dir. If its folder
+// holds a finished result of the same profile, that is loaded, and kept is true.
+// Anything else in the folder is removed, and the run is made. A run that failed
+// or was cut short leaves nothing that a later Do takes for finished; its result,
+// if there is one, comes back beside the error.
+func (r *Runs) Do(ctx context.Context, name string, p *profiles.Profile, progress func(harness.Status)) (result *collect.Result, kept bool, err error) {
+	dir := filepath.Join(r.Dir, filepath.FromSlash(name))
+	if finished, ok := Finished(dir, p); ok {
+		return finished, true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, false, fmt.Errorf("run %s: removing what an earlier one left: %w", name, err)
+	}
+	result, err = r.Run(ctx, p, dir, progress)
+	if err == nil && result == nil {
+		err = errors.New("no result")
+	}
+	if err == nil && result.Partial {
+		err = errors.New("the run was cut short")
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
+		return result, false, errors.Join(fmt.Errorf("run %s: %w", name, err), invalidate(dir))
+	}
+	return result, false, nil
+}
+
+// invalidate removes the result of a run that failed, in case it was saved as
+// finished. The other files stay, to look into.
+func invalidate(dir string) error {
+	r, err := collect.Load(dir)
+	if err != nil || r.Partial {
+		return nil //nolint:nilerr // there is nothing that could be taken for finished.
+	}
+	return os.Remove(filepath.Join(dir, collect.ResultFile))
+}
+
+// Finished loads the result in a folder if it is of this very profile and not
+// partial.
+func Finished(dir string, p *profiles.Profile) (*collect.Result, bool) {
+	r, err := collect.Load(dir)
+	if err != nil || r.Partial {
+		return nil, false
+	}
+	var saved profiles.Profile
+	if err := json.Unmarshal(r.Profile, &saved); err != nil {
+		return nil, false
+	}
+	a, errA := json.Marshal(&saved)
+	b, errB := json.Marshal(p)
+	return r, errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// Doubts lists why no conclusion about the control plane should be drawn from a
+// run; it is empty for a sound one.
+func Doubts(r *collect.Result) []string {
+	var doubts []string
+	add := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+	if r.Partial {
+		add("the run was cut short")
+	}
+	if h := r.Harness; h != nil && h.Saturated {
+		add("the harness was the bottleneck: %s", strings.Join(h.Reasons, "; "))
+	}
+	for _, e := range r.Errors {
+		add("the result contradicts itself: %s", e)
+	}
+	p := r.Propagation
+	if p == nil || p.Deliveries == 0 {
+		add("nothing was delivered")
+	}
+	if p != nil && p.Unreached > 0 {
+		add("%d deliveries are missing (unreached)", p.Unreached)
+	}
+	if p != nil && p.Unexplained > 0 {
+		add("%d received states that the mesh never had (unexplained)", p.Unexplained)
+	}
+	if c := r.Convergence; c != nil && c.Diverged > 0 {
+		add("%d proxies hold a wrong state at the end (diverged)", c.Diverged)
+	}
+	return doubts
+}

@@ -1,0 +1,105 @@
+package experiment_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+// fake counts the runs that it is asked for, and saves a result for each.
+type fake struct {
+	runs    int
+	partial bool
+	err     error
+}
+
+func (f *fake) run(_ context.Context, p *profiles.Profile, dir string, _ func(harness.Status)) (*collect.Result, error) {
+	f.runs++
+	profile, err := json.Marshal(p)
+	r := &collect.Result{Schema: collect.Schema, Partial: f.partial, Profile: profile}
+	return r, errors.Join(err, r.Save(dir), f.err)
+}
+
+func TestFinishedRunOfTheSameProfileIsKept(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	runs := &experiment.Runs{Dir: t.TempDir(), Run: f.run}
+	p := profile(t, "target.clusterName=<{service}>") // < and > have two forms in JSON
+	for i, want := range []bool{false, true} {
+		r, kept, err := runs.Do(t.Context(), "a/1", p, nil)
+		if err != nil || kept != want || r == nil {
+			t.Errorf("call %d: result %v, kept %v, %v", i, r, kept, err)
+		}
+	}
+	if f.runs != 1 {
+		t.Errorf("%d runs, want 1", f.runs)
+	}
+	if _, kept, err := runs.Do(t.Context(), "a/1", profile(t, "seed=9"), nil); err != nil || kept || f.runs != 2 {
+		t.Errorf("another profile: kept %v, runs %d, %v", kept, f.runs, err)
+	}
+}
+
+func TestFailedOrPartialRunIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*fake{"failed": {err: errors.New("boom")}, "partial": {partial: true}} {
+		runs := &experiment.Runs{Dir: t.TempDir(), Run: f.run}
+		p := profile(t)
+		if _, _, err := runs.Do(t.Context(), "x", p, nil); err == nil || !strings.Contains(err.Error(), "run x") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		f.err, f.partial = nil, false
+		if _, kept, err := runs.Do(t.Context(), "x", p, nil); err != nil || kept || f.runs != 2 {
+			t.Errorf("%s: then kept %v, runs %d, %v", name, kept, f.runs, err)
+		}
+	}
+}
+
+func TestNothingIsStartedAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	runs := &experiment.Runs{Dir: t.TempDir(), Run: f.run}
+	if _, _, err := runs.Do(ctx, "x", profile(t), nil); !errors.Is(err, context.Canceled) || f.runs != 0 {
+		t.Errorf("%d runs, %v", f.runs, err)
+	}
+}
+
+func TestDoubtsNameEveryReasonAndASoundRunHasNone(t *testing.T) {
+	t.Parallel()
+	sound := &collect.Result{
+		Propagation: &collect.Propagation{Deliveries: 3}, Convergence: &collect.Convergence{}, Harness: &collect.Harness{},
+	}
+	if d := experiment.Doubts(sound); len(d) != 0 {
+		t.Errorf("a sound run: %q", d)
+	}
+	bad := &collect.Result{
+		Partial:     true,
+		Errors:      []string{"sums differ"},
+		Propagation: &collect.Propagation{Unreached: 4, Unexplained: 5},
+		Convergence: &collect.Convergence{Diverged: 6},
+		Harness:     &collect.Harness{Saturated: true, Reasons: []string{"lag"}},
+	}
+	all := strings.Join(experiment.Doubts(bad), "\n")
+	for _, want := range []string{"cut short", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in:\n%s", want, all)
+		}
+	}
+}
+
+func profile(t *testing.T, settings ...string) *profiles.Profile {
+	t.Helper()
+	p, err := profiles.Load("smoke", settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
