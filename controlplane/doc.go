@@ -21,8 +21,9 @@
 //
 // # Where it differs from istiod
 //
-// An endpoint needs no Pod object. A service label or annotation changes
-// nothing. Headless services have no listener per endpoint, so their pods push
+// An endpoint needs no Pod object. A service label changes nothing, and an
+// annotation only if it exports the service to no namespace
+// (networking.istio.io/exportTo: "~"). Headless services have no listener per endpoint, so their pods push
 // nothing. Delta resources carry versions, and on a reconnect those that the
 // client reports are not sent again, where istiod sends all of them. New
 // streams are not limited unless PILOT_MAX_REQUESTS_PER_SECOND says so.

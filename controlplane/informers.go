@@ -73,7 +73,11 @@ func strip(object any) (any, error) {
 	case *corev1.Node:
 		return &corev1.Node{TypeMeta: o.TypeMeta, ObjectMeta: stripMeta(o.ObjectMeta)}, nil
 	case *corev1.Service:
-		return &corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}, nil
+		stripped := &corev1.Service{TypeMeta: o.TypeMeta, ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}
+		if to, ok := o.Annotations[exportToAnnotation]; ok {
+			stripped.Annotations = map[string]string{exportToAnnotation: to}
+		}
+		return stripped, nil
 	case *discoveryv1.EndpointSlice:
 		stripped := *o
 		stripped.ObjectMeta = stripMeta(o.ObjectMeta)

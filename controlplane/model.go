@@ -18,7 +18,19 @@ type service struct {
 	headless bool
 	selector map[string]string
 	ports    []servicePort
+	// hidden services are in no proxy's outbound configuration; their own pods
+	// still get inbound listeners for them, as from istiod.
+	hidden bool
 }
+
+// exportToAnnotation names the namespaces that see a service
+// (https://istio.io/latest/docs/reference/config/annotations/). Of its values
+// the one that stands for none is known here; with any other the service is
+// visible to all.
+const (
+	exportToAnnotation = "networking.istio.io/exportTo"
+	exportToNone       = "~"
+)
 
 type servicePort struct {
 	name       string
@@ -53,6 +65,7 @@ func newService(object *corev1.Service) *service {
 		key:      serviceKey{namespace: object.Namespace, name: object.Name},
 		headless: object.Spec.ClusterIP == corev1.ClusterIPNone,
 		selector: object.Spec.Selector,
+		hidden:   object.Annotations[exportToAnnotation] == exportToNone,
 	}
 	if !s.headless {
 		s.address = object.Spec.ClusterIP
@@ -110,7 +123,7 @@ func (s *service) equal(other *service) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.key == other.key && s.address == other.address && s.headless == other.headless &&
+	return s.key == other.key && s.address == other.address && s.headless == other.headless && s.hidden == other.hidden &&
 		maps.Equal(s.selector, other.selector) && slices.Equal(s.ports, other.ports)
 }
 

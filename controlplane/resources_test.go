@@ -63,6 +63,20 @@ func TestClustersAreNamedAsIstiods(t *testing.T) {
 	}
 }
 
+func TestServiceThatIsExportedToNobodyHasInboundClustersOnly(t *testing.T) {
+	objects := small()
+	objects[0].(*corev1.Service).Annotations = map[string]string{"networking.istio.io/exportTo": "~"}
+	p := startPlane(t, nil, objects...)
+	c := p.sotw(t, nodeOf("10.0.0.1", "web-a", "shop"))
+	c.ask(t, cds)
+	equalStrings(t, "clusters", slices.Sorted(maps.Keys(clusters(t, c.want(t, cds).GetResources()))), []string{
+		"BlackHoleCluster", "InboundPassthroughCluster", "PassthroughCluster",
+		"inbound|8080||", "inbound|9000||",
+		"outbound|5432||db.data.svc.cluster.local",
+		"outbound|7000||peers.data.svc.cluster.local",
+	})
+}
+
 func TestProxyWithoutPodHasNoInboundClusters(t *testing.T) {
 	p := startPlane(t, nil, small()...)
 	c := p.sotw(t, nodeOf("10.9.9.9", "stranger", "shop"))

@@ -112,7 +112,7 @@ func (r *routing) addService(enc *encoder, s *serviceResources) {
 		r.byNS[namespace] = append(r.byNS[namespace], s.service)
 	}
 	for _, port := range s.service.ports {
-		if !port.protocol.isHTTP() {
+		if s.service.hidden || !port.protocol.isHTTP() {
 			continue
 		}
 		name := strconv.FormatUint(uint64(port.number), 10)

@@ -179,6 +179,9 @@ func (r *registry) generateLocked(enc *encoder, key serviceKey) *serviceResource
 	if e == nil || e.service == nil {
 		return nil
 	}
+	if e.service.hidden {
+		return &serviceResources{service: e.service}
+	}
 	return &serviceResources{
 		service:   e.service,
 		clusters:  generateClusters(enc, e.service, r.sendUnhealthy),
@@ -191,8 +194,8 @@ func (r *registry) generateLocked(enc *encoder, key serviceKey) *serviceResource
 // definition that proxies have been told: the model's may be newer, but then
 // an update is under way whose full push will compare the two.
 func (r *registry) refreshLocked(enc *encoder, known *serviceResources) *serviceResources {
-	if known == nil {
-		return nil
+	if known == nil || known.service.hidden {
+		return known
 	}
 	e := r.entries[known.service.key]
 	if e == nil || e.service == nil {

@@ -68,10 +68,11 @@ func (r *run) save(result *collect.Result) error {
 	return result.Save(r.cfg.Dir)
 }
 
-// truth lists the usable endpoints of every cluster of the mesh as churn left it.
+// truth lists the usable endpoints of every cluster of the mesh as churn left it,
+// without the fleet's own services.
 func (r *run) truth() iter.Seq2[string, []uint64] {
 	return func(yield func(string, []uint64) bool) {
-		for s := range r.mesh.All() {
+		for _, s := range r.mesh.Services {
 			usable := s.Usable()
 			for _, cluster := range slices.Sorted(maps.Keys(usable)) {
 				if !yield(cluster, usable[cluster]) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,7 +114,7 @@ func (r *run) plan() error {
 	}); err != nil {
 		return err
 	}
-	r.clusters = clustersOf(r.mesh.All())
+	r.clusters = clustersOf(slices.Values(r.mesh.Services))
 	r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed)
 	return err
 }
@@ -193,10 +194,12 @@ func (r *run) startFleet(ctx context.Context) error {
 	return nil
 }
 
-// baseline lists the state every service has before the first mutation.
+// baseline lists the state that every service has before the first mutation. The
+// fleet's own are left out: control planes may leave them out too, and churn does
+// not touch them.
 func baseline(m *mesh.Mesh) []collect.ServiceStates {
 	var states []collect.ServiceStates
-	for s := range m.All() {
+	for _, s := range m.Services {
 		states = append(states, collect.ServiceStates{Service: s.Key(), States: s.States()})
 	}
 	return states

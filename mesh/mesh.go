@@ -58,6 +58,9 @@ type Mesh struct {
 	// Services are those that churn changes.
 	Services []*Service
 	// Fleet are the services whose pods the fake proxies are, one per namespace.
+	// They are exported to no namespace, so that what a proxy is sent does not
+	// grow with the fleet; a control plane that does not know Istio's annotation
+	// for that sends them.
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
 	Proxies []ProxyPod
@@ -177,6 +180,7 @@ func (m *Mesh) addFleet(cfg Config, sh *shared) error {
 		name := "fleet-" + strconv.Itoa(i)
 		s := newService(sh, m.next, cfg.namespace(i), name, cfg.ClusterName)
 		s.selector = map[string]string{"app": name}
+		s.hidden = true
 		m.Fleet = append(m.Fleet, s)
 		m.byKey[s.Key()] = s
 	}

@@ -171,6 +171,9 @@ func TestOnlyFleetServicesSelectTheirPods(t *testing.T) {
 		if s != m.Fleet[i%len(m.Fleet)] {
 			t.Fatalf("proxy %d is of service %s/%s", i, p.Namespace, p.Service)
 		}
+		if got := s.Object().Annotations["networking.istio.io/exportTo"]; got != "~" {
+			t.Errorf("%s is exported to %q", s.Key(), got)
+		}
 		selector := labels.SelectorFromSet(s.Object().Spec.Selector)
 		if !selector.Matches(labels.Set(p.Labels)) {
 			t.Errorf("proxy %d: labels %v do not match %v", i, p.Labels, selector)

@@ -54,6 +54,7 @@ type Service struct {
 	shared          *shared
 	name, namespace string
 	headless        bool
+	hidden          bool
 	selector        map[string]string
 	podLabels       []map[string]string
 	sliceLabels     map[string]string
@@ -155,6 +156,9 @@ func (s *Service) Object() *corev1.Service {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: maps.Clone(s.selector)},
 	}
 	out.Labels["app"] = s.name
+	if s.hidden {
+		out.Annotations = map[string]string{"networking.istio.io/exportTo": "~"}
+	}
 	if s.headless {
 		out.Spec.ClusterIP = corev1.ClusterIPNone
 	}
