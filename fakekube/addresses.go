@@ -52,7 +52,7 @@ func (p *addressPool) take(want string) (string, bool) {
 
 // release frees the address of a service that is gone.
 func (p *addressPool) release(rec *record) {
-	if svc, ok := rec.obj.(*corev1.Service); ok {
+	if svc, ok := rec.object().(*corev1.Service); ok {
 		delete(p.used, svc.Spec.ClusterIP)
 	}
 }

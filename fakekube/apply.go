@@ -65,7 +65,7 @@ func (m *merger) merge(t target, live, config runtime.Object, manager string, fo
 // track keeps managedFields right on an object that was applied before; those
 // of other objects are not kept, for they would cost each write a merge.
 func (m *merger) track(t target, cur *record, obj runtime.Object, om metav1.Object, manager string) error {
-	if len(cur.meta.GetManagedFields()) == 0 || manager == applied {
+	if len(cur.metadata().GetManagedFields()) == 0 || manager == applied {
 		if manager != applied {
 			om.SetManagedFields(nil)
 		}

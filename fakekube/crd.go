@@ -121,7 +121,7 @@ func establish(u *unstructured.Unstructured) error {
 
 // serveCustom registers what an established definition describes.
 func (s *Store) serveCustom(rec *record) error {
-	u, ok := rec.obj.(*unstructured.Unstructured)
+	u, ok := rec.object().(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (s *Store) serveCustom(rec *record) error {
 
 // dropCustom deletes a definition's objects and stops serving them.
 func (s *Store) dropCustom(crd *record) error {
-	u, ok := crd.obj.(*unstructured.Unstructured)
+	u, ok := crd.object().(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (s *Store) insert(res *resource, obj runtime.Object, m metav1.Object, opts 
 		if isService {
 			s.releaseAddress(svc)
 		}
-		return newRecord(k, obj, m, raw, 0), nil
+		return newRecord(k, obj, raw, 0), nil
 	}
 	rec, err := s.commit(res, k, nil, obj, raw, func() error { return s.requireNamespaceLocked(res, k.namespace) })
 	if err != nil && isService {
@@ -159,7 +159,7 @@ func (s *Store) requireNamespaceLocked(res *resource, namespace string) error {
 	if rec == nil {
 		return apierrors.NewNotFound(namespaces, namespace)
 	}
-	if rec.meta.GetDeletionTimestamp() == nil {
+	if rec.metadata().GetDeletionTimestamp() == nil {
 		return nil
 	}
 	err := apierrors.NewForbidden(res.groupResource(), "", fmt.Errorf(
@@ -174,7 +174,7 @@ func (s *Store) requireNamespaceLocked(res *resource, namespace string) error {
 // get returns an object's current state.
 func (s *Store) get(res *resource, namespace, name string) (*record, error) {
 	if rec := s.lookup(res.table, key{namespace, name}); rec != nil {
-		return rec, nil
+		return rec.opened(), nil
 	}
 	return nil, apierrors.NewNotFound(res.groupResource(), name)
 }

@@ -35,16 +35,16 @@ func (s *Store) remove(res *resource, k key, opts metav1.DeleteOptions) (rec *re
 }
 
 func (s *Store) removeOnce(res *resource, cur *record, opts metav1.DeleteOptions) (rec *record, gone bool, err error) {
-	grace := gracePeriod(cur.obj, opts)
+	grace := gracePeriod(cur.object(), opts)
 	dryRun := len(opts.DryRun) > 0
-	if grace == 0 && len(cur.meta.GetFinalizers()) == 0 {
+	if grace == 0 && len(cur.metadata().GetFinalizers()) == 0 {
 		if dryRun {
 			return cur, true, nil
 		}
 		rec, err := s.finish(res, cur)
 		return rec, true, err
 	}
-	if have := cur.meta.GetDeletionGracePeriodSeconds(); cur.meta.GetDeletionTimestamp() != nil && have != nil && *have <= grace {
+	if have := cur.metadata().GetDeletionGracePeriodSeconds(); cur.metadata().GetDeletionTimestamp() != nil && have != nil && *have <= grace {
 		return cur, false, nil
 	}
 	if dryRun {
@@ -56,7 +56,7 @@ func (s *Store) removeOnce(res *resource, cur *record, opts metav1.DeleteOptions
 
 // markDeleted sets the time at which the object is to go.
 func (s *Store) markDeleted(res *resource, cur *record, grace int64) (*record, error) {
-	obj := shallowCopy(cur.obj)
+	obj := shallowCopy(cur.object())
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Store) finish(res *resource, cur *record) (*record, error) {
 // finishNamespace does what the namespace controller does: mark, empty, remove.
 func (s *Store) finishNamespace(res *resource, cur *record) (*record, error) {
 	marked := cur
-	if cur.meta.GetDeletionTimestamp() == nil {
+	if cur.metadata().GetDeletionTimestamp() == nil {
 		var err error
 		if marked, err = s.markDeleted(res, cur, 0); err != nil {
 			return nil, err
@@ -150,11 +150,11 @@ func checkPreconditions(res *resource, cur *record, p *metav1.Preconditions) err
 		return nil
 	}
 	kind := schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind} // Kubernetes names the kind here.
-	if have := cur.meta.GetUID(); p.UID != nil && *p.UID != have {
+	if have := cur.metadata().GetUID(); p.UID != nil && *p.UID != have {
 		return apierrors.NewConflict(kind, cur.key.name, fmt.Errorf("the UID in the precondition (%s) does not match "+
 			"the UID in record (%s). The object might have been deleted and then recreated", *p.UID, have))
 	}
-	if have := cur.meta.GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != have {
+	if have := cur.metadata().GetResourceVersion(); p.ResourceVersion != nil && *p.ResourceVersion != have {
 		return apierrors.NewConflict(kind, cur.key.name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match "+
 			"the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, have))
 	}

@@ -3,6 +3,7 @@ package fakekube
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -99,6 +100,9 @@ func parseKinds() []*resource {
 			shortNames:     splitNames(f[5]),
 			categories:     splitNames(f[6]),
 		}
+		if r.gvr.Group == "" && r.gvr.Resource == "pods" {
+			r.decode = decodePod // each proxy has a pod
+		}
 		r.prepareHeads()
 		kinds = append(kinds, r)
 	}
@@ -125,4 +129,9 @@ func parseGroupVersion(s string) schema.GroupVersion {
 // newTyped makes an empty object of a kind of client-go's scheme.
 func (s *Store) newTyped(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	return s.scheme.New(gvk)
+}
+
+func decodePod(raw []byte) (runtime.Object, error) {
+	pod := &corev1.Pod{}
+	return pod, pod.Unmarshal(raw)
 }

@@ -75,10 +75,10 @@ func (s *Store) patched(t target, cur *record, p patchRequest) (runtime.Object, 
 	}
 	// An unpatched object has the state's own version; one that a patch has
 	// changed is a precondition.
-	if v := m.GetResourceVersion(); v != "" && v != cur.meta.GetResourceVersion() {
+	if v := m.GetResourceVersion(); v != "" && v != cur.metadata().GetResourceVersion() {
 		return nil, errStale(t)
 	}
-	return obj, checkUID(t.res, t.key.name, m.GetUID(), cur.meta.GetUID())
+	return obj, checkUID(t.res, t.key.name, m.GetUID(), cur.metadata().GetUID())
 }
 
 func (s *Store) patchJSON(t target, was []byte, p patchRequest) ([]byte, error) {

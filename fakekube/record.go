@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,10 +32,12 @@ type key struct{ namespace, name string }
 type record struct {
 	key  key
 	rv   uint64
-	obj  runtime.Object // of the storage version; typed objects have an empty TypeMeta
-	meta metav1.Object
-	raw  []byte // protobuf of a typed object without resourceVersion; nil if untyped
-	size int    // bytes it counts for in the history
+	obj  runtime.Object // of the storage version; see object
+	raw  []byte         // protobuf of a typed object without resourceVersion; nil if untyped
+	size int            // bytes it counts for in the history
+
+	// decode makes an object from raw, of a compact kind; see resource.
+	decode func(raw []byte) (runtime.Object, error)
 
 	mu     sync.Mutex
 	bodies []body
@@ -47,26 +51,111 @@ type body struct {
 	item []byte
 }
 
+// object is the record's object, of the storage version; a typed one has an empty
+// TypeMeta. Callers must not change it. Of a compact kind it is decoded anew at
+// each call.
+func (r *record) object() runtime.Object {
+	if r.obj != nil || r.decode == nil {
+		return r.obj
+	}
+	obj, err := r.decode(r.raw)
+	if err != nil { // It was encoded here.
+		panic(fmt.Sprintf("decode %s/%s: %v", r.key.namespace, r.key.name, err))
+	}
+	if m, err := meta.Accessor(obj); err == nil {
+		m.SetResourceVersion(r.version())
+	}
+	return obj
+}
+
+// metadata is that of the record's object.
+func (r *record) metadata() metav1.Object {
+	m, err := meta.Accessor(r.object())
+	if err != nil { // Every stored object has metadata.
+		return &metav1.ObjectMeta{}
+	}
+	return m
+}
+
+// version is the record's resourceVersion, "" if it was not stored.
+func (r *record) version() string {
+	if r.rv == 0 {
+		return ""
+	}
+	return strconv.FormatUint(r.rv, 10)
+}
+
+// opened is the record with its object in memory, for a writer, who looks at it
+// several times.
+func (r *record) opened() *record {
+	if r == nil || r.obj != nil {
+		return r
+	}
+	return &record{key: r.key, rv: r.rv, obj: r.object(), raw: r.raw, size: r.size, decode: r.decode}
+}
+
+// stored is the record as the store keeps it: of a compact kind without its object.
+func (r *record) stored(res *resource) *record {
+	if res.storage.decode == nil {
+		return r
+	}
+	return &record{key: r.key, rv: r.rv, raw: r.raw, size: r.size, decode: res.storage.decode}
+}
+
+// is says whether both are one state of one object, or both nil.
+func (r *record) is(other *record) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.key == other.key && r.rv == other.rv
+}
+
 // encode returns the record in a version and form, made once and then shared.
 // Callers must not change it.
 func (r *record) encode(res *resource, f form) (body, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, b := range r.bodies {
-		if b.res == res && b.form == f {
-			return b, nil
-		}
+	if b, ok := r.encodedLocked(res, f); ok {
+		return b, nil
 	}
 	b, err := r.encodeNow(res, f)
+	if err == nil {
+		r.bodies = append(r.bodies, b)
+	}
+	return b, err
+}
+
+// encodeOnce is encode for a list. Lists are rare and long, so what they encode is
+// not kept.
+func (r *record) encodeOnce(res *resource, f form) (body, error) {
+	r.mu.Lock()
+	b, ok := r.encodedLocked(res, f)
+	r.mu.Unlock()
+	if ok {
+		return b, nil
+	}
+	return r.encodeNow(res, f)
+}
+
+func (r *record) encodedLocked(res *resource, f form) (body, bool) {
+	for _, b := range r.bodies {
+		if b.res == res && b.form == f {
+			return b, true
+		}
+	}
+	return body{}, false
+}
+
+func (r *record) encodeNow(res *resource, f form) (body, error) {
+	b, err := r.encodeAs(res, f)
 	if err != nil {
 		return body{}, fmt.Errorf("encode %s %s/%s: %w", res.gvk.Kind, r.key.namespace, r.key.name, err)
 	}
 	b.res, b.form = res, f
-	r.bodies = append(r.bodies, b)
 	return b, nil
 }
 
-func (r *record) encodeNow(res *resource, f form) (body, error) {
+func (r *record) encodeAs(res *resource, f form) (body, error) {
 	switch f {
 	case formMetaJSON:
 		data, err := json.Marshal(r.partial(true))
@@ -90,7 +179,7 @@ func (r *record) encodeNow(res *resource, f form) (body, error) {
 
 func (r *record) encodeProto(res *resource) (body, error) {
 	if r.raw != nil && res == res.storage {
-		return protoBody(res.typeMeta, withVersion(r.raw, r.meta.GetResourceVersion())), nil
+		return protoBody(res.typeMeta, withVersion(r.raw, r.version())), nil
 	}
 	m, ok := r.view(res).(protoMarshaler)
 	if !ok {
@@ -106,28 +195,29 @@ func (r *record) partial(named bool) *metav1.PartialObjectMetadata {
 	if named {
 		p.APIVersion, p.Kind = metav1.SchemeGroupVersion.String(), "PartialObjectMetadata"
 	}
-	if m, ok := r.obj.(metav1.ObjectMetaAccessor); ok {
+	if m, ok := r.object().(metav1.ObjectMetaAccessor); ok {
 		if om, ok := m.GetObjectMeta().(*metav1.ObjectMeta); ok {
 			p.ObjectMeta = *om
 			return p
 		}
 	}
-	p.ObjectMeta = copyMeta(r.meta)
+	p.ObjectMeta = copyMeta(r.metadata())
 	return p
 }
 
 // view is the record's object in a served version. It may share memory with
 // the record.
 func (r *record) view(res *resource) runtime.Object {
-	if u, ok := r.obj.(*unstructured.Unstructured); ok {
+	obj := r.object()
+	if u, ok := obj.(*unstructured.Unstructured); ok {
 		// A definition can come to store another version than this object's.
 		if u.GetAPIVersion() == res.gvk.GroupVersion().String() {
 			return u
 		}
 	} else if res == res.storage {
-		return r.obj
+		return obj
 	}
-	return convert(r.obj, res)
+	return convert(obj, res)
 }
 
 // copyOut is the record's object in a served version, for a caller who may
@@ -151,8 +241,8 @@ func copyMeta(m metav1.Object) metav1.ObjectMeta {
 
 // newRecord makes the record of obj, which from now on must not change. Raw
 // is the object's protobuf without resourceVersion, for typed objects.
-func newRecord(k key, obj runtime.Object, m metav1.Object, raw []byte, rv uint64) *record {
-	return &record{key: k, rv: rv, obj: obj, meta: m, raw: raw, size: len(raw)}
+func newRecord(k key, obj runtime.Object, raw []byte, rv uint64) *record {
+	return &record{key: k, rv: rv, obj: obj, raw: raw, size: len(raw)}
 }
 
 // withTypeMeta sets an untyped object's version, sharing everything else.

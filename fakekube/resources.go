@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -29,6 +30,9 @@ type resource struct {
 	createOnUpdate bool
 	conditional    bool // an update must name a resourceVersion
 	returnDeleted  bool // deletion answers with the object, not a Status
+	// decode is set for compact kinds, of which there are many objects that are
+	// seldom looked at: their encoding alone is kept.
+	decode func(raw []byte) (runtime.Object, error)
 
 	// table holds the objects, shared by all versions of the kind, in the
 	// version of storage.

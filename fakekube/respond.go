@@ -55,7 +55,7 @@ func (c *call) writeList(records []*record, version uint64) error {
 	}
 	items := make([]body, 0, len(records))
 	for _, rec := range records {
-		b, err := rec.encode(c.res, c.accept.form())
+		b, err := rec.encodeOnce(c.res, c.accept.form())
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}

@@ -54,16 +54,14 @@ func (s selection) inScope(k key) bool {
 
 // matches says whether a record in scope has the labels and fields.
 func (s selection) matches(rec *record) bool {
-	if !s.labels.Empty() && !s.labels.Matches(labels.Set(rec.meta.GetLabels())) {
+	if !s.labels.Empty() && !s.labels.Matches(labels.Set(rec.metadata().GetLabels())) {
 		return false
 	}
 	if s.fields.Empty() {
 		return true
 	}
 	set := fields.Set{"metadata.name": rec.key.name, "metadata.namespace": rec.key.namespace}
-	if rec.obj != nil {
-		addFields(set, rec.view(s.view))
-	}
+	addFields(set, rec.view(s.view))
 	return s.fields.Matches(set)
 }
 

@@ -131,7 +131,8 @@ func (s *Store) commit(res *resource, k key, old *record, obj runtime.Object, ra
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if res.table.objects[k] != old {
+	current := res.table.objects[k]
+	if !current.is(old) {
 		return nil, errChanged
 	}
 	if check != nil {
@@ -142,13 +143,14 @@ func (s *Store) commit(res *resource, k key, old *record, obj runtime.Object, ra
 	var rec *record
 	res.table.history.append(&s.version, func(rv uint64) *change {
 		m.SetResourceVersion(strconv.FormatUint(rv, 10))
-		rec = newRecord(k, obj, m, raw, rv)
+		rec = newRecord(k, obj, raw, rv)
 		rec.size = size
-		res.table.objects[k] = rec
+		stored := rec.stored(res)
+		res.table.objects[k] = stored
 		if old == nil {
-			return &change{kind: watch.Added, rec: rec}
+			return &change{kind: watch.Added, rec: stored}
 		}
-		return &change{kind: watch.Modified, rec: rec, prev: old}
+		return &change{kind: watch.Modified, rec: stored, prev: current}
 	})
 	return rec, nil
 }
@@ -157,7 +159,8 @@ func (s *Store) commit(res *resource, k key, old *record, obj runtime.Object, ra
 func (s *Store) commitDelete(res *resource, old *record) (*record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if res.table.objects[old.key] != old {
+	current := res.table.objects[old.key]
+	if !current.is(old) {
 		return nil, errChanged
 	}
 	delete(res.table.objects, old.key)
@@ -165,7 +168,7 @@ func (s *Store) commitDelete(res *resource, old *record) (*record, error) {
 	var rec *record
 	res.table.history.append(&s.version, func(rv uint64) *change {
 		rec = atVersion(old, rv)
-		return &change{kind: watch.Deleted, rec: rec, prev: old}
+		return &change{kind: watch.Deleted, rec: rec.stored(res), prev: current}
 	})
 	return rec, nil
 }
@@ -173,13 +176,13 @@ func (s *Store) commitDelete(res *resource, old *record) (*record, error) {
 // atVersion is a record's state under another version. Only the metadata is
 // copied: the rest is immutable and shared.
 func atVersion(old *record, rv uint64) *record {
-	obj := shallowCopy(old.obj)
+	obj := shallowCopy(old.object())
 	m, err := meta.Accessor(obj)
 	if err != nil { // Every stored object has metadata.
 		return old
 	}
 	m.SetResourceVersion(strconv.FormatUint(rv, 10))
-	rec := newRecord(old.key, obj, m, old.raw, rv)
+	rec := newRecord(old.key, obj, old.raw, rv)
 	rec.size = old.size
 	return rec
 }

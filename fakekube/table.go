@@ -74,7 +74,7 @@ func (c *call) rowObject(row *metav1.TableRow, rec *record) error {
 
 // tableCells are a record's cells after its name.
 func tableCells(res *resource, columns []column, rec *record, now time.Time) []any {
-	if u, ok := rec.obj.(*unstructured.Unstructured); ok {
+	if u, ok := rec.object().(*unstructured.Unstructured); ok {
 		cells := make([]any, 0, len(columns))
 		for _, col := range columns {
 			cells = append(cells, customCell(u, col, now))
@@ -82,7 +82,7 @@ func tableCells(res *resource, columns []column, rec *record, now time.Time) []a
 		return cells
 	}
 	cells := builtinCells(rec.view(res))
-	return append(cells[:ageIndex(columns)], append([]any{age(rec.meta.GetCreationTimestamp(), now)}, cells[ageIndex(columns):]...)...)
+	return append(cells[:ageIndex(columns)], append([]any{age(rec.metadata().GetCreationTimestamp(), now)}, cells[ageIndex(columns):]...)...)
 }
 
 // ageIndex is where the age stands among a built-in kind's columns.

@@ -66,7 +66,7 @@ type given struct {
 }
 
 func (g given) check(t target, cur *record) error {
-	if err := checkUID(t.res, t.key.name, g.uid, cur.meta.GetUID()); err != nil {
+	if err := checkUID(t.res, t.key.name, g.uid, cur.metadata().GetUID()); err != nil {
 		return err
 	}
 	if g.version == "" && t.res.conditional {
@@ -74,7 +74,7 @@ func (g given) check(t target, cur *record) error {
 			field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
 		})
 	}
-	if g.version != "" && g.version != cur.meta.GetResourceVersion() {
+	if g.version != "" && g.version != cur.metadata().GetResourceVersion() {
 		return errStale(t)
 	}
 	return nil
@@ -114,18 +114,18 @@ func (s *Store) replaceOnce(t target, cur *record, obj runtime.Object, opts writ
 	setTypeMeta(obj, res.storage)
 	switch {
 	case t.subresource == "status":
-		keepAllButStatus(obj, cur.obj)
+		keepAllButStatus(obj, cur.object())
 	case res.status:
-		keepStatus(obj, cur.obj)
+		keepStatus(obj, cur.object())
 	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil, err
 	}
-	setSystemFields(m, cur.meta)
+	setSystemFields(m, cur.metadata())
 	if t.subresource == "" {
 		setDefaults(obj)
-		if err := s.prepareUpdate(obj, cur.obj); err != nil {
+		if err := s.prepareUpdate(obj, cur.object()); err != nil {
 			return nil, err
 		}
 	}
@@ -150,13 +150,13 @@ func (s *Store) store(t target, cur *record, obj runtime.Object, m metav1.Object
 		return cur, nil
 	}
 	if res.generation && specChanged(res, cur, obj, raw) {
-		m.SetGeneration(cur.meta.GetGeneration() + 1)
+		m.SetGeneration(cur.metadata().GetGeneration() + 1)
 		if raw, err = encodeRaw(obj, m); err != nil {
 			return nil, apierrors.NewInternalError(err)
 		}
 	}
 	if opts.dryRun {
-		return newRecord(t.key, obj, m, raw, cur.rv), nil
+		return newRecord(t.key, obj, raw, cur.rv), nil
 	}
 	if m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 && graceOver(m) {
 		// The last finalizer is gone: the object goes, too.
@@ -173,19 +173,19 @@ func same(cur *record, obj runtime.Object, m metav1.Object, raw []byte) bool {
 	if raw != nil {
 		return bytes.Equal(raw, cur.raw)
 	}
-	m.SetResourceVersion(cur.meta.GetResourceVersion())
-	return reflect.DeepEqual(obj, cur.obj)
+	m.SetResourceVersion(cur.metadata().GetResourceVersion())
+	return reflect.DeepEqual(obj, cur.object())
 }
 
 func specChanged(res *resource, cur *record, obj runtime.Object, raw []byte) bool {
 	if raw == nil {
 		now, ok := obj.(*unstructured.Unstructured)
-		was, ok2 := cur.obj.(*unstructured.Unstructured)
+		was, ok2 := cur.object().(*unstructured.Unstructured)
 		return ok && ok2 && !sameSpec(now, was)
 	}
 	if now, ok := obj.(*discoveryv1.EndpointSlice); ok {
 		// An EndpointSlice's labels count, too.
-		if was, ok := cur.obj.(*discoveryv1.EndpointSlice); ok && !maps.Equal(now.Labels, was.Labels) {
+		if was, ok := cur.object().(*discoveryv1.EndpointSlice); ok && !maps.Equal(now.Labels, was.Labels) {
 			return true
 		}
 	}

@@ -51,14 +51,15 @@ func validateCreate(res *resource, obj runtime.Object, m metav1.Object) error {
 // validateUpdate checks what changed of the metadata: parsing labels again
 // that have not changed would cost more than the rest of a small update.
 func validateUpdate(res *resource, m metav1.Object, cur *record) error {
-	if maps.Equal(m.GetLabels(), cur.meta.GetLabels()) && maps.Equal(m.GetAnnotations(), cur.meta.GetAnnotations()) &&
-		slices.Equal(m.GetFinalizers(), cur.meta.GetFinalizers()) && len(m.GetOwnerReferences()) == 0 {
+	old := cur.metadata()
+	if maps.Equal(m.GetLabels(), old.GetLabels()) && maps.Equal(m.GetAnnotations(), old.GetAnnotations()) &&
+		slices.Equal(m.GetFinalizers(), old.GetFinalizers()) && len(m.GetOwnerReferences()) == 0 {
 		return nil
 	}
 	at := field.NewPath("metadata")
-	m.SetResourceVersion(cur.meta.GetResourceVersion())
+	m.SetResourceVersion(old.GetResourceVersion())
 	errs := validation.ValidateObjectMetaAccessor(m, res.namespaced, nameRule(res), at)
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, cur.meta, at)...)
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, old, at)...)
 	return invalid(res, m.GetName(), errs)
 }
 

@@ -154,7 +154,7 @@ func (c *call) delete() error {
 	return writeJSON(c.w, http.StatusOK, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{
-			Name: c.name, Group: c.res.gvr.Group, Kind: c.res.gvr.Resource, UID: rec.meta.GetUID(),
+			Name: c.name, Group: c.res.gvr.Group, Kind: c.res.gvr.Resource, UID: rec.metadata().GetUID(),
 		},
 	})
 }
