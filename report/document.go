@@ -291,7 +291,7 @@ func harness(h *collect.Harness) string {
 func sloText(s collect.SLO) sloLine {
 	line := sloLine{pass: s.Pass, metric: s.Metric, value: "not measured", limit: s.Limit}
 	if s.Value != nil {
-		line.value = amount(*s.Value, s.Unit)
+		line.value = Amount(*s.Value, s.Unit)
 	}
 	return line
 }

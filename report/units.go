@@ -75,8 +75,9 @@ func plural[N int | int64](n N, one, many string) string {
 	return count(n) + " " + many
 }
 
-// amount writes a metric's value in its unit.
-func amount(value float64, unit string) string {
+// Amount writes a value with three significant digits in its unit, "s", "bytes" or
+// none: "104 ms", "1.7 MB", "12,000".
+func Amount(value float64, unit string) string {
 	switch unit {
 	case "s":
 		return span(value)
