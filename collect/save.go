@@ -58,6 +58,11 @@ func Load(dir string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading a result: %w", err)
 	}
+	return Decode(data, path)
+}
+
+// Decode reads the content of a result file, without rows. Errors name path.
+func Decode(data []byte, path string) (*Result, error) {
 	var head struct {
 		Schema string `json:"schema"`
 	}
