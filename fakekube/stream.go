@@ -85,7 +85,11 @@ func (s *stream) encode(d delivery) ([]byte, error) {
 		s.columns = true
 		return json.Marshal(t)
 	}
-	b, err := d.rec.encode(c.res, c.accept.form())
+	encode := d.rec.encode
+	if d.initial {
+		encode = d.rec.encodeOnce // as in a list
+	}
+	b, err := encode(c.res, c.accept.form())
 	return b.data, err
 }
 

@@ -12,7 +12,7 @@ type delivery struct {
 	kind    watch.EventType
 	rec     *record
 	version uint64
-	initial bool // the bookmark that ends the initial events of WatchList
+	initial bool // one of the present objects, or the bookmark that ends them (WatchList)
 }
 
 // watchOptions say where a watch starts and what it is told.
@@ -110,7 +110,7 @@ func (w *watcher) sendInitial(send func([]delivery) error) error {
 	}
 	out := make([]delivery, 0, len(w.present)+1)
 	for _, rec := range w.present {
-		out = append(out, delivery{kind: watch.Added, rec: rec})
+		out = append(out, delivery{kind: watch.Added, rec: rec, initial: true})
 	}
 	w.present = nil
 	if w.opts.endMark {
