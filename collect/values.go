@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -70,16 +69,13 @@ func (v Value) below(f reflect.StructField) (Value, bool) {
 	return Value{Name: join(v.Name, name), Unit: string(own), MayOmit: omits}, true
 }
 
-// CheckMetric reports whether a name means metrics of results. A "*" in it
-// stands for any one part between dots, and a last one for all the rest.
-func CheckMetric(name string) error {
-	for _, m := range allMetrics() {
-		if matches(name, m.name) || matches(m.name, name) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is not a metric; valid are %s", name, strings.Join(MetricNames(), ", "))
+// IsMetric reports whether a name means metrics of results. A "*" in it stands
+// for any one part between dots, and a last one for all the rest.
+func IsMetric(name string) bool {
+	return slices.ContainsFunc(allMetrics(), func(m metric) bool {
+		return matches(name, m.name) || matches(m.name, name)
+	})
 }
 
-// MatchMetric reports whether a name that CheckMetric allows means this metric.
+// MatchMetric reports whether a name that IsMetric holds for means this metric.
 func MatchMetric(pattern, name string) bool { return matches(pattern, name) }
