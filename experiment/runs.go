@@ -94,6 +94,9 @@ func Doubts(r *collect.Result) []string {
 	for _, e := range r.Errors {
 		add("the result contradicts itself: %s", e)
 	}
+	if x := r.Proxies; x != nil && x.Ready < x.Requested {
+		add("%d of %d proxies were never ready", x.Requested-x.Ready, x.Requested)
+	}
 	p := r.Propagation
 	if p == nil || p.Deliveries == 0 {
 		add("nothing was delivered")

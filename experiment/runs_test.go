@@ -83,12 +83,13 @@ func TestDoubtsNameEveryReasonAndASoundRunHasNone(t *testing.T) {
 	bad := &collect.Result{
 		Partial:     true,
 		Errors:      []string{"sums differ"},
+		Proxies:     &collect.Proxies{Requested: 9, Ready: 7},
 		Propagation: &collect.Propagation{Unreached: 4, Unexplained: 5},
 		Convergence: &collect.Convergence{Diverged: 6},
 		Harness:     &collect.Harness{Saturated: true, Reasons: []string{"lag"}},
 	}
 	all := strings.Join(experiment.Doubts(bad), "\n")
-	for _, want := range []string{"cut short", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
+	for _, want := range []string{"cut short", "2 of 9 proxies", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)
 		}

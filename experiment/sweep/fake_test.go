@@ -1,0 +1,169 @@
+package sweep_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/sweep"
+	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+// outcome is what the fake answers for one setting: a figure per repeat, the last
+// one for all further repeats.
+type outcome struct {
+	p99, cpu  []float64
+	saturated bool
+	err       error
+	pprof     bool
+}
+
+// fake stands in for the harness. Outcomes are by the debounce time that the
+// profile sets.
+type fake struct {
+	outcomes map[string]outcome
+	// made lists the folders of the runs, in order.
+	made []string
+	// stopAt cancels the sweep within the run of this number, counted from 1.
+	stopAt int
+	cancel context.CancelFunc
+}
+
+func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
+	f.made = append(f.made, filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
+	if progress != nil {
+		progress(harness.Status{Phase: harness.PhaseSteady})
+	}
+	o := f.outcomes[p.Target.Env[debounce]]
+	if o.err != nil {
+		return nil, o.err
+	}
+	repeat := int(filepath.Base(dir)[0] - '1')
+	r := result(pick(o.p99, repeat), pick(o.cpu, repeat))
+	profile, err := json.Marshal(p)
+	r.Profile = profile
+	r.Harness.Saturated = o.saturated
+	slo, sloErr := collect.EvaluateSLO(r, p.SLO)
+	r.SLO = slo
+	if len(f.made) == f.stopAt {
+		f.cancel()
+		r.Partial = true
+	}
+	err = errors.Join(err, sloErr, r.Save(dir))
+	if o.pprof {
+		r.ControlPlane.Profiles = []collect.ProfileSummary{{
+			Kind: "cpu", File: "pprof/cpu.pb.gz", Seconds: 2, Sample: "cpu", Unit: "nanoseconds", Total: int64(1e9 * pick(o.cpu, repeat)),
+			Parts: map[string]float64{"eds": 0.75, "gc": 0.25},
+		}}
+		err = errors.Join(err, r.Save(dir), writeProfile(filepath.Join(dir, "pprof"), int64(1e9*pick(o.cpu, repeat))))
+	}
+	return r, err
+}
+
+func pick(values []float64, i int) float64 { return values[min(i, len(values)-1)] }
+
+// result is a sound one with these figures.
+func result(p99, cpu float64) *collect.Result {
+	wall, rss := 5.0, int64(100e6)
+	d := &collect.Distribution{Count: 10, P50: p99 / 2, P99: p99}
+	return &collect.Result{
+		Schema:      collect.Schema,
+		Environment: &collect.Environment{CPUModel: "Imaginary", CPUs: 2, Versions: map[string]string{"xdsbench": "v0"}},
+		Propagation: &collect.Propagation{All: d, LastProxy: d, Deliveries: 10},
+		Mutations:   &collect.Mutations{Applied: 10},
+		Proxies:     &collect.Proxies{Requested: 20, Ready: 20},
+		Volume:      &collect.Volume{ByType: map[string]collect.Traffic{"eds": {Bytes: 1000}, "cds": {Bytes: 500}}},
+		Acks:        &collect.Acks{NacksInvalid: 1},
+		Harness:     &collect.Harness{WallSeconds: &wall},
+		ControlPlane: &collect.ControlPlane{
+			Steady: &collect.Cost{CPUSeconds: cpu}, PeakRSSBytes: &rss,
+			Metrics: &collect.Metrics{
+				Counters:   map[string]float64{`pilot_xds_pushes{type="eds"}`: 90, `pilot_xds_pushes{type="cds"}`: 10, `pilot_xds_pushes{type="eds_senderr"}`: 5},
+				Histograms: map[string]*collect.Quantiles{"pilot_debounce_time": {Count: 4}},
+			},
+			Stages: &collect.Stages{Debounce: &collect.Stage{Mean: 0.02}, MutationsPerPush: 2.5},
+		},
+	}
+}
+
+func writeProfile(dir string, nanoseconds int64) error {
+	f := &profile.Function{ID: 1, Name: "main.work"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period: 1, Function: []*profile.Function{f}, Location: []*profile.Location{l},
+		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{nanoseconds}}},
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(filepath.Join(dir, "cpu.pb.gz"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Write(out), out.Close())
+}
+
+const debounce = "PILOT_DEBOUNCE_AFTER"
+
+// plan sweeps the debounce over the values.
+func plan(t *testing.T, repeat int, slo string, values ...string) *sweep.Plan {
+	t.Helper()
+	var settings []string
+	if slo != "" {
+		settings = []string{"slo.propagation.all.p99=" + slo}
+	}
+	base, err := profiles.Load("smoke", settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sweep.Plan{
+		Schema: sweep.PlanSchema, Base: base, Repeat: repeat,
+		Vary: []sweep.Vary{{Field: "target.env." + debounce, Values: values}},
+	}
+}
+
+// swept runs the plan to its end and returns the report.
+func swept(t *testing.T, p *sweep.Plan, outcomes map[string]outcome) (r *sweep.Report, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "out")
+	if err := sweep.Run(t.Context(), sweep.Config{Dir: dir, Plan: p, Run: (&fake{outcomes: outcomes}).run}); err != nil {
+		t.Fatal(err)
+	}
+	return report(t, dir), dir
+}
+
+func report(t *testing.T, dir string) *sweep.Report {
+	t.Helper()
+	r, err := sweep.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func text(t *testing.T, r *sweep.Report) string {
+	t.Helper()
+	var out strings.Builder
+	if err := r.Text(&out, "DIR"); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func wantText(t *testing.T, got string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}

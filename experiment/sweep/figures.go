@@ -1,0 +1,221 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// The figures that settings are weighed by; each has a median and a spread over
+// the repeats.
+const (
+	LatencyP50   = "propagation.all.p50"
+	LatencyP99   = "propagation.all.p99"
+	LastProxyP99 = "propagation.lastProxy.p99"
+	// DebounceMean, QueueMean and PushMean are means of stages, see collect.Stages.
+	DebounceMean = "controlPlane.stages.debounce.mean"
+	QueueMean    = "controlPlane.stages.queue.mean"
+	PushMean     = "controlPlane.stages.push.mean"
+	// Rounds is how often the control plane ended a debounce and pushed: the count
+	// of pilot_debounce_time from the start of steady load to the end of the drain.
+	Rounds = "debounceRounds"
+	// MutationsPerRound is how many visible mutations a round carried.
+	MutationsPerRound = "controlPlane.stages.mutationsPerPush"
+	// Pushes is the increase of pilot_xds_pushes meanwhile, all types but those of
+	// errors: one push is of one type to one proxy.
+	Pushes = "pushes"
+	// PushesSaved is 1 - Pushes / (mutations applied * proxies ready): the share
+	// that is saved of one push per mutation and proxy. It is negative where full
+	// pushes, which are of several types, outnumber what is merged.
+	PushesSaved = "pushesSaved"
+	// BytesReceived are those of the responses to all proxies, without framing,
+	// from the start of steady load.
+	BytesReceived = "volume.bytes"
+	// CPUSeconds is the control plane's processor time from the start of steady
+	// load to the end of the drain.
+	CPUSeconds = "controlPlane.steady.cpuSeconds"
+	PeakRSS    = "controlPlane.peakRSSBytes"
+	// Nacks are those of the whole run, for a fault in the response or on purpose.
+	Nacks     = "acks.nacks"
+	Unreached = "propagation.unreached"
+)
+
+// figure is how to read one figure from a result; ok is false if it was not
+// measured.
+type figure struct {
+	name, unit string
+	of         func(*collect.Result) (value float64, ok bool)
+}
+
+// figures lists all, in the order of the reports.
+func figures() []figure {
+	return []figure{
+		{LatencyP50, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.All }, p50)},
+		{LatencyP99, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.All }, p99)},
+		{LastProxyP99, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.LastProxy }, p99)},
+		{DebounceMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Debounce })},
+		{QueueMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Queue })},
+		{PushMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Push })},
+		{Rounds, "", rounds},
+		{MutationsPerRound, "", mutationsPerRound},
+		{Pushes, "", pushes},
+		{PushesSaved, "", pushesSaved},
+		{BytesReceived, "bytes", bytesReceived},
+		{CPUSeconds, "s", cpuSeconds},
+		{PeakRSS, "bytes", peakRSS},
+		{Nacks, "", nacks},
+		{Unreached, "", unreached},
+	}
+}
+
+func p50(d *collect.Distribution) float64 { return d.P50 }
+func p99(d *collect.Distribution) float64 { return d.P99 }
+
+func ofPropagation(of func(*collect.Propagation) *collect.Distribution, quantile func(*collect.Distribution) float64) func(*collect.Result) (float64, bool) {
+	return func(r *collect.Result) (float64, bool) {
+		if r.Propagation == nil || of(r.Propagation) == nil {
+			return 0, false
+		}
+		return quantile(of(r.Propagation)), true
+	}
+}
+
+func ofStage(of func(*collect.Stages) *collect.Stage) func(*collect.Result) (float64, bool) {
+	return func(r *collect.Result) (float64, bool) {
+		if r.ControlPlane == nil || r.ControlPlane.Stages == nil || of(r.ControlPlane.Stages) == nil {
+			return 0, false
+		}
+		return of(r.ControlPlane.Stages).Mean, true
+	}
+}
+
+func metrics(r *collect.Result) *collect.Metrics {
+	if r.ControlPlane == nil || r.ControlPlane.Metrics == nil || r.ControlPlane.Metrics.Restarted {
+		return nil
+	}
+	return r.ControlPlane.Metrics
+}
+
+func rounds(r *collect.Result) (float64, bool) {
+	m := metrics(r)
+	if m == nil || m.Histograms["pilot_debounce_time"] == nil {
+		return 0, false
+	}
+	return float64(m.Histograms["pilot_debounce_time"].Count), true
+}
+
+func mutationsPerRound(r *collect.Result) (float64, bool) {
+	if r.ControlPlane == nil || r.ControlPlane.Stages == nil || r.ControlPlane.Stages.MutationsPerPush == 0 {
+		return 0, false
+	}
+	return r.ControlPlane.Stages.MutationsPerPush, true
+}
+
+func pushes(r *collect.Result) (sum float64, ok bool) {
+	m := metrics(r)
+	if m == nil {
+		return 0, false
+	}
+	for series, value := range m.Counters {
+		if strings.HasPrefix(series, "pilot_xds_pushes{") && !strings.HasSuffix(series, `err"}`) {
+			sum, ok = sum+value, true
+		}
+	}
+	return sum, ok
+}
+
+func pushesSaved(r *collect.Result) (float64, bool) {
+	n, ok := pushes(r)
+	if !ok || r.Mutations == nil || r.Proxies == nil || r.Mutations.Applied*r.Proxies.Ready == 0 {
+		return 0, false
+	}
+	return 1 - n/float64(r.Mutations.Applied*r.Proxies.Ready), true
+}
+
+func bytesReceived(r *collect.Result) (sum float64, ok bool) {
+	if r.Volume == nil {
+		return 0, false
+	}
+	for _, t := range r.Volume.ByType {
+		sum += float64(t.Bytes)
+	}
+	return sum, true
+}
+
+func cpuSeconds(r *collect.Result) (float64, bool) {
+	if r.ControlPlane == nil || r.ControlPlane.Steady == nil {
+		return 0, false
+	}
+	return r.ControlPlane.Steady.CPUSeconds, true
+}
+
+func peakRSS(r *collect.Result) (float64, bool) {
+	if r.ControlPlane == nil || r.ControlPlane.PeakRSSBytes == nil {
+		return 0, false
+	}
+	return float64(*r.ControlPlane.PeakRSSBytes), true
+}
+
+func nacks(r *collect.Result) (float64, bool) {
+	if r.Acks == nil {
+		return 0, false
+	}
+	return float64(r.Acks.NacksInvalid + r.Acks.NacksInjected), true
+}
+
+func unreached(r *collect.Result) (float64, bool) {
+	if r.Propagation == nil {
+		return 0, false
+	}
+	return float64(r.Propagation.Unreached), true
+}
+
+// Figure is one figure over the repeats of a setting.
+type Figure struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+	// Unit is "s", "bytes" or empty.
+	Unit string `json:"unit,omitempty"`
+}
+
+// spread is the width of the range in relation to the median.
+func (f Figure) spread() float64 {
+	if f.Median == 0 {
+		return 0
+	}
+	return (f.Max - f.Min) / math.Abs(f.Median)
+}
+
+// overlaps reports whether the ranges over the repeats have a value in common: the
+// two are then told apart by noise at most.
+func (f Figure) overlaps(o Figure) bool { return f.Min <= o.Max && o.Min <= f.Max }
+
+// summarise makes the figures of one setting's results. What a result lacks is
+// left out of that figure.
+func summarise(results []*collect.Result) map[string]Figure {
+	all := make(map[string]Figure)
+	for _, f := range figures() {
+		var values []float64
+		for _, r := range results {
+			if value, ok := f.of(r); ok {
+				values = append(values, value)
+			}
+		}
+		if len(values) > 0 {
+			all[f.name] = Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: f.unit}
+		}
+	}
+	return all
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

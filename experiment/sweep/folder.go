@@ -1,0 +1,189 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// The files of a sweep's folder.
+const (
+	PlanFile    = "sweep.json"
+	ProfileFile = "profile.yaml"
+	runsDir     = "runs"
+	// failureFile is in the folder of a run that failed, and says why.
+	failureFile = "error.txt"
+)
+
+// ErrOtherPlan says that a folder cannot take a sweep: it holds another one, or
+// something else.
+var ErrOtherPlan = errors.New("the output folder is not this sweep's")
+
+// Is reports whether a folder holds a sweep.
+func Is(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, PlanFile))
+	return err == nil
+}
+
+// prepare makes a sweep's folder, or makes sure that the one there is has this
+// very plan.
+func prepare(dir string, p *Plan) error {
+	saved, err := loadPlan(dir)
+	switch {
+	case err == nil:
+		if diff := differences(saved, p); len(diff) > 0 {
+			return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to go on with it, or choose another folder with -o", ErrOtherPlan, dir, strings.Join(diff, "; "))
+		}
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, PlanFile)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
+		return fmt.Errorf("output folder: %w: choose another with -o", err)
+	}
+	profile, err := yaml.Marshal(p.Base)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(dir, ProfileFile), profile); err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(dir, PlanFile), p)
+}
+
+func loadPlan(dir string) (*Plan, error) {
+	path := filepath.Join(dir, PlanFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("loading a sweep: %w", err)
+	}
+	var p Plan
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("loading %s: %w", path, err)
+	}
+	if p.Schema != PlanSchema {
+		return nil, fmt.Errorf("loading %s: its schema is %q, this version reads %q: use the version of xdsbench that wrote it", path, p.Schema, PlanSchema)
+	}
+	if p.Base == nil {
+		return nil, fmt.Errorf("loading %s: it has no base profile: the file is damaged", path)
+	}
+	return &p, nil
+}
+
+// differences lists what sets a plan apart from the saved one, as "field: saved,
+// not wanted".
+func differences(saved, wanted *Plan) []string {
+	old, now := leaves(saved), leaves(wanted)
+	var diff []string
+	for _, field := range slices.Sorted(keysOf(old, now)) {
+		if a, b := old[field], now[field]; a != b {
+			diff = append(diff, fmt.Sprintf("%s: %s, not %s", field, orNone(a), orNone(b)))
+		}
+	}
+	return diff
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "(none)"
+	}
+	return text
+}
+
+func keysOf(maps ...map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		seen := make(map[string]bool)
+		for _, m := range maps {
+			for key := range m {
+				if !seen[key] && !yield(key) {
+					return
+				}
+				seen[key] = true
+			}
+		}
+	}
+}
+
+// leaves flattens a plan to its plain values by field.
+func leaves(p *Plan) map[string]string {
+	out := make(map[string]string)
+	for _, v := range p.Vary {
+		out["--vary "+v.Field] = v.String()
+	}
+	out["--repeat"] = fmt.Sprint(p.Repeat)
+	out["--kubeconfig"], out["--context"] = p.Kubeconfig, p.Context
+	data, err := json.Marshal(p.Base)
+	var tree any
+	if err == nil {
+		err = json.Unmarshal(data, &tree)
+	}
+	if err != nil {
+		out["profile"] = err.Error()
+		return out
+	}
+	flatten("profile", tree, out)
+	return out
+}
+
+func flatten(path string, node any, out map[string]string) {
+	switch n := node.(type) {
+	case map[string]any:
+		for key, child := range n {
+			flatten(path+"."+key, child, out)
+		}
+	case []any:
+		for i, child := range n {
+			flatten(fmt.Sprintf("%s[%d]", path, i), child, out)
+		}
+	default:
+		out[path] = fmt.Sprint(n)
+	}
+}
+
+// writeFailure keeps the reason why a run failed, for the reports.
+func writeFailure(dir string, reason error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, failureFile), []byte(reason.Error()+"\n"))
+}
+
+// failure returns why the run in a folder failed; empty if it did not.
+func failure(dir string) string {
+	data, err := os.ReadFile(filepath.Join(dir, failureFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+func writeFile(path string, data []byte) error {
+	return collect.WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+func writeJSON(path string, value any) error {
+	return collect.WriteFile(path, func(w io.Writer) error { return encode(w, value) })
+}
+
+func encode(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
+}

@@ -1,0 +1,199 @@
+package sweep
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// profilesDir is the folder of merged profiles.
+const profilesDir = "pprof"
+
+// Hotspots is where one kind of the control plane's pprof profiles says that a
+// setting's cost is, over all repeats.
+type Hotspots struct {
+	// Kind is "cpu", "heap", "allocs", "mutex", "block" or "goroutine".
+	Kind string `json:"kind"`
+	// File is the merged profile, within the sweep's folder; empty for "allocs",
+	// which is part of the file of the heap.
+	File string `json:"file,omitempty"`
+	Runs int    `json:"runs"`
+	// Seconds is how long each run was observed, on average; 0 is a snapshot.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Unit of Total and of amounts: "s" for processor time and waits, "bytes", or
+	// empty for counts.
+	Unit string `json:"unit,omitempty"`
+	// Total and Parts are means over the repeats.
+	Total float64         `json:"total"`
+	Parts map[string]Part `json:"parts"`
+}
+
+// Part is one part of the control plane's work: its share of the total, from 0 to
+// 1, and its amount, such as processor seconds within the time observed.
+type Part struct {
+	Share  float64 `json:"share"`
+	Amount float64 `json:"amount"`
+}
+
+// hotspots averages the profiles of a setting's runs by kind.
+func hotspots(id string, results []*collect.Result) []Hotspots {
+	byKind := make(map[string][]collect.ProfileSummary)
+	for _, r := range results {
+		if r.ControlPlane == nil {
+			continue
+		}
+		for _, p := range r.ControlPlane.Profiles {
+			if len(p.Parts) > 0 {
+				byKind[p.Kind] = append(byKind[p.Kind], p)
+			}
+		}
+	}
+	var all []Hotspots
+	for _, kind := range sortedKeys(byKind) {
+		h := average(kind, byKind[kind])
+		if kind != "allocs" {
+			h.File = path.Join(profilesDir, id+"-"+kind+".pb.gz")
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+func average(kind string, profiles []collect.ProfileSummary) Hotspots {
+	h := Hotspots{Kind: kind, Runs: len(profiles), Parts: make(map[string]Part)}
+	n := float64(len(profiles))
+	for _, p := range profiles {
+		total := float64(p.Total)
+		switch p.Unit {
+		case "nanoseconds":
+			total, h.Unit = total*1e-9, "s"
+		case "bytes":
+			h.Unit = "bytes"
+		}
+		h.Total += total / n
+		h.Seconds += p.Seconds / n
+		for name, share := range p.Parts {
+			part := h.Parts[name]
+			h.Parts[name] = Part{Share: part.Share + share/n, Amount: part.Amount + share*total/n}
+		}
+	}
+	return h
+}
+
+// mergeProfiles writes each setting's profiles, merged over its finished runs.
+func (r *Report) mergeProfiles(dir string) error {
+	var errs []error
+	for i := range r.Settings {
+		o := &r.Settings[i]
+		for _, h := range o.Profiles {
+			if h.File != "" {
+				errs = append(errs, mergeFiles(filepath.Join(dir, h.File), o.profileFiles(dir, h.Kind)))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// profileFiles lists the files of one kind of profile in the finished runs.
+func (o *Outcome) profileFiles(dir, kind string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, run := range o.Runs {
+			file := filepath.Join(dir, run.Dir, profilesDir, kind+".pb.gz")
+			if _, err := os.Stat(file); err == nil && run.State == finished && !yield(file) {
+				return
+			}
+		}
+	}
+}
+
+func mergeFiles(to string, files iter.Seq[string]) error {
+	var all []*profile.Profile
+	for file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("merging profiles: %w", err)
+		}
+		p, err := profile.ParseData(data)
+		if err != nil {
+			return fmt.Errorf("merging profiles: %s: %w", file, err)
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	merged, err := profile.Merge(all)
+	if err != nil {
+		return fmt.Errorf("merging profiles into %s: %w", to, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return collect.WriteFile(to, func(w io.Writer) error { return merged.Write(w) })
+}
+
+// contrast is the parts of two settings' processor time side by side.
+type contrast struct {
+	from, to   *Outcome
+	a, b       Hotspots
+	parts      []string // those that differ most first
+	mergedDiff string   // the command that shows the difference by function
+}
+
+// contrasted returns the two ends of the front, or the cheapest and the dearest
+// setting where the front has one point; nil without processor profiles of both.
+func (r *Report) contrasted(dir string) *contrast {
+	var able []*Outcome
+	for i := range r.Settings {
+		if o := &r.Settings[i]; o.weighable() && o.hotspots("cpu") != nil {
+			able = append(able, o)
+		}
+	}
+	if len(able) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(able, byCPU)
+	c := &contrast{from: able[0], to: able[len(able)-1]}
+	if n := len(r.Front); n > 1 {
+		first, last := r.find(r.Front[0]), r.find(r.Front[n-1])
+		if first.hotspots("cpu") != nil && last.hotspots("cpu") != nil {
+			c.from, c.to = first, last
+		}
+	}
+	c.a, c.b = *c.from.hotspots("cpu"), *c.to.hotspots("cpu")
+	both := maps.Clone(c.a.Parts)
+	maps.Copy(both, c.b.Parts)
+	c.parts = slices.SortedFunc(maps.Keys(both), func(x, y string) int {
+		return cmp.Or(cmp.Compare(c.difference(y), c.difference(x)), strings.Compare(x, y))
+	})
+	c.mergedDiff = fmt.Sprintf("go tool pprof -diff_base %s %s", quote(filepath.Join(dir, c.a.File)), quote(filepath.Join(dir, c.b.File)))
+	return c
+}
+
+func (c *contrast) difference(part string) float64 {
+	return math.Abs(c.a.Parts[part].Amount - c.b.Parts[part].Amount)
+}
+
+func (o *Outcome) hotspots(kind string) *Hotspots {
+	for i := range o.Profiles {
+		if o.Profiles[i].Kind == kind {
+			return &o.Profiles[i]
+		}
+	}
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
