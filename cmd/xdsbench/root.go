@@ -23,6 +23,7 @@ Start here:
   xdsbench run                         the quickstart, on the embedded control plane
   xdsbench run --target istiod --istiod-binary ./pilot-discovery
   xdsbench profiles list
+  xdsbench sweep --help                which settings give which latency at which cost
   xdsbench calibrate                   are the numbers true, on this machine?
   xdsbench proxies --help              a fleet alone, or a look into one fake Envoy
 
@@ -58,7 +59,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		return usageError(withHint(c, err))
 	})
 	root.AddCommand(runCommand(s), reportCommand(s), profilesCommand(s), proxiesCommand(s),
-		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s))
+		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s), sweepCommand(s))
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = usageError(withHint(root, err))

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/experiment/sweep"
+)
+
+const sweepLong = `Which settings give which latency at which cost? A sweep runs a profile once for
+each combination of the values that fields take in turn, --repeat times over,
+each run on a fresh control plane, in random order. It ends in a table of the
+settings, the Pareto front of p99 latency against the control plane's CPU, and
+advice under the profile's SLO.
+
+--vary takes any field of a profile (xdsbench profiles show quickstart), and rate:
+
+  xdsbench sweep --vary target.env.PILOT_DEBOUNCE_AFTER=10ms,50ms,100ms,500ms
+  xdsbench sweep steady --set slo.propagation.all.p99=500ms --repeat 5 \
+      --vary target.env.PILOT_PUSH_THROTTLE=20,100,500 --vary proxies.variant=sotw,delta
+  xdsbench sweep --target istiod --istiod-binary ./pilot-discovery \
+      --vary target.env.GOGC=50,100,200 --vary rate=2/s,20/s
+  xdsbench sweep --vary mesh.scope=all,namespace --set pprof.cpu=10s    where does the CPU go?
+  xdsbench sweep ... --dry-run                                         settings and time, no run
+
+A value that holds a comma goes in double quotes: --vary 'target.exec="a,b",c'.
+
+A sweep can be interrupted: the same command line with the same -o goes on where
+it stopped, and repeats no finished run. A run that fails does not end the sweep;
+its setting is in the table with the reason, and is tried again the next time.
+
+In the folder: report.md with charts, report.json, a folder per run, and, where
+pprof is on, each setting's merged profiles. "xdsbench report DIR" renders it again.
+
+Advice is drawn only from settings with two sound repeats or more whose p99 spans
+at most half its median; differences within the repeats' spread are called noise.
+
+Exit codes: 0 done, 1 a setting has no sound run, 2 usage, 130 interrupted.`
+
+// sweepFlags are the flags of sweep.
+type sweepFlags struct {
+	profileFlags
+	vary       []string
+	repeat     int
+	out        string
+	format     string
+	quiet      bool
+	dryRun     bool
+	kubeconfig string
+	context    string
+}
+
+func sweepCommand(s streams) *cobra.Command {
+	var f sweepFlags
+	c := &cobra.Command{
+		Use:   "sweep [PROFILE] --vary FIELD=V1,V2,...",
+		Short: "Run a profile with many settings: trade-offs, Pareto front, advice",
+		Long:  sweepLong,
+		Args:  argsAtMost(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.run(c.Context(), s, c, args)
+		},
+	}
+	f.register(c)
+	flags := c.Flags()
+	flags.StringArrayVar(&f.vary, "vary", nil, "a field and the values it takes in turn: FIELD=V1,V2,... (repeatable: all combinations are run)")
+	flags.IntVar(&f.repeat, "repeat", 3, "how often each setting is run")
+	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; an unfinished sweep of the same plan goes on (default results/sweep-PROFILE-TIME)")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list the settings and the estimated time, and run nothing")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
+	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
+	return c
+}
+
+func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
+	printer, formatErr := sweepPrinterFor(f.format)
+	plan, settings, err := f.plan(c, args)
+	if err := errors.Join(formatErr, err); err != nil {
+		return usageError(err)
+	}
+	if f.dryRun {
+		return f.list(s.stdout, plan, settings)
+	}
+	makeRun, err := runner(s, f.kubeconfig, f.context)
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = filepath.Join("results", "sweep-"+plan.Base.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	show := newProgress(s.stderr, f.quiet)
+	err = sweep.Run(ctx, sweep.Config{Dir: f.out, Plan: plan, Run: makeRun, Progress: func(p sweep.Progress) {
+		show.step = fmt.Sprintf("run %d of %d, %s left  %s  ", p.Run, p.Runs, roughly(p.Left), p.Setting)
+		show.update(p.Status)
+	}})
+	show.done()
+	switch {
+	case errors.Is(err, sweep.ErrOtherPlan):
+		return usageError(err)
+	case err != nil && ctx.Err() == nil:
+		return err
+	}
+	r, err := sweep.Load(f.out)
+	if err != nil {
+		return interruptedOr(ctx, err)
+	}
+	err = errors.Join(r.Files(f.out), printer(s.stdout, r, f.out))
+	return f.verdict(ctx, s, r, err)
+}
+
+// plan reads the command line. The error lists every problem of every setting.
+func (f *sweepFlags) plan(c *cobra.Command, args []string) (*sweep.Plan, []sweep.Setting, error) {
+	vary, varyErr := sweep.ParseVary(f.vary)
+	base, err := f.resolve(c, args)
+	if err := errors.Join(varyErr, err); err != nil {
+		return nil, nil, err
+	}
+	plan := &sweep.Plan{
+		Schema: sweep.PlanSchema, Base: base, Vary: vary, Repeat: f.repeat, Kubeconfig: f.kubeconfig, Context: f.context,
+	}
+	settings, err := plan.Settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, setting := range settings {
+		if err := checkCluster(setting.Profile, f.kubeconfig, f.context); err != nil {
+			return nil, nil, err
+		}
+	}
+	return plan, settings, nil
+}
+
+// list shows what would be run.
+func (f *sweepFlags) list(w io.Writer, plan *sweep.Plan, settings []sweep.Setting) error {
+	for _, s := range settings {
+		name := s.Name
+		if s.Base {
+			name += " (as the profile)"
+		}
+		fmt.Fprintln(w, name)
+	}
+	_, err := fmt.Fprintf(w, "\n%d settings, %d runs of each: %d runs, about %s and what the target takes to start\n",
+		len(settings), plan.Repeat, len(settings)*plan.Repeat, roughly(plan.Estimate(settings)))
+	return err
+}
+
+// verdict turns what the sweep came to into the command's exit code.
+func (f *sweepFlags) verdict(ctx context.Context, s streams, r *sweep.Report, err error) error {
+	if err != nil {
+		return interruptedOr(ctx, err)
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintf(s.stderr, "to go on, repeat the command line with -o %s: finished runs are kept\n", f.out)
+		return interruptedOr(ctx, nil)
+	}
+	if bad := r.Failed(); len(bad) > 0 {
+		return &exitError{code: exitFailed, err: fmt.Errorf("no sound run of %s (see the report)", strings.Join(bad, "; "))}
+	}
+	return nil
+}
+
+// roughly rounds a time that is left.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// sweepPrinter writes the report of a sweep that is saved in dir.
+type sweepPrinter func(w io.Writer, r *sweep.Report, dir string) error
+
+// sweepPrinterFor returns the printer of a format.
+func sweepPrinterFor(format string) (sweepPrinter, error) {
+	switch format {
+	case "text":
+		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Text(w, dir) }, nil
+	case "json":
+		return func(w io.Writer, r *sweep.Report, _ string) error { return r.JSON(w) }, nil
+	case "markdown":
+		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Markdown(w) }, nil
+	default:
+		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
+	}
+}
+
+// reportSweep renders the sweep in a folder again.
+func reportSweep(s streams, dir, format string) error {
+	printer, err := sweepPrinterFor(format)
+	if err != nil {
+		return usageError(err)
+	}
+	r, err := sweep.Load(dir)
+	if err != nil {
+		return usageError(err)
+	}
+	return printer(s.stdout, r, dir)
+}
