@@ -14,6 +14,7 @@ const (
 	exitUsage       = 2
 	exitSLO         = 3
 	exitSaturated   = 4
+	exitRegression  = 5
 	exitInterrupted = 130
 )
 

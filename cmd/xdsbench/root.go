@@ -24,6 +24,7 @@ Start here:
   xdsbench run --target istiod --istiod-binary ./pilot-discovery
   xdsbench profiles list
   xdsbench sweep --help                which settings give which latency at which cost
+  xdsbench compare OLD NEW             two sets of saved runs: is the new one worse?
   xdsbench calibrate                   are the numbers true, on this machine?
   xdsbench proxies --help              a fleet alone, or a look into one fake Envoy
 
@@ -33,6 +34,7 @@ Exit codes:
   2    usage, or an invalid profile
   3    an SLO of the profile was missed
   4    the harness was the bottleneck, and --strict was set
+  5    compare found a regression
   130  interrupted: what was measured is saved and marked partial`
 
 // streams are where a command writes, and the environment it reads.
@@ -59,7 +61,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		return usageError(withHint(c, err))
 	})
 	root.AddCommand(runCommand(s), reportCommand(s), profilesCommand(s), proxiesCommand(s),
-		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s), sweepCommand(s))
+		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s), sweepCommand(s), compareCommand(s))
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = usageError(withHint(root, err))

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/compare"
+)
+
+const compareLong = `Compares two sets of saved runs, and says whether the new one is a regression.
+OLD and NEW are each a result folder, a result.json, or a folder of repeated
+results at any depth. A run is one sample, so repeat: five runs on each side are
+the least that can tell at the default level.
+
+  for i in 1 2 3 4 5; do xdsbench run steady -q -o results/old/$i; done
+  (change something: a new build with --istiod-binary, a setting with --set)
+  for i in 1 2 3 4 5; do xdsbench run steady -q -o results/new/$i; done
+  xdsbench compare results/old results/new
+
+` + "`xdsbench sweep steady --repeat 5 -o DIR`" + ` makes repeats too. On a machine whose speed
+drifts, make the runs in turns, old and new.
+
+  xdsbench compare results/sotw results/delta           volumes, type by type
+  xdsbench compare OLD NEW --threshold 10% --threshold propagation.all.p99=25%
+  xdsbench compare OLD NEW --metric propagation.all.p99 one metric: 4 runs suffice
+  xdsbench compare OLD NEW --metric 'controlPlane.stages.*.p99' --format markdown
+  xdsbench compare OLD NEW --all --format json -o compare.json
+
+What is compared: each metric's medians over the runs, by the Mann-Whitney U
+test. These metrics, marked •, decide:
+  - propagation.all.p50 and p99, controlPlane.steady.cpuSeconds and peakRSSBytes,
+    volume.wireBytes.in; those that the profile's SLOs limit; those that a
+    --threshold NAME=... names. With --metric, the ones named instead.
+  - counts that must be 0: unreached, unexplained, diverged and the like,
+    proxies.neverReady, and errors (contradictions that a result found in itself).
+A regression is a change for the worse of a deciding metric that is significant
+after Holm's correction for their number and beyond its threshold; or such a
+count that was 0 in every old run and is not in a new one, however few the runs.
+All other metrics are flagged, never fail, and are corrected among themselves
+(Benjamini-Hochberg). Two single runs show the change, and whether it lies
+within one run's own noise, but cannot tell.
+
+Exit code 0 if no regression was found (or the runs are too few to tell, which is
+said), 5 if there was one, 2 for paths without results.`
+
+// compareFlags are the flags of compare.
+type compareFlags struct {
+	compare.Options
+	thresholds []string
+	format     string
+	out        string
+}
+
+func compareCommand(s streams) *cobra.Command {
+	f := compareFlags{Options: compare.Options{Threshold: compare.DefaultThreshold}}
+	c := &cobra.Command{
+		Use:   "compare OLD NEW",
+		Short: "Compare two sets of saved runs, and find regressions",
+		Long:  compareLong,
+		Args:  argsExactly(2),
+		RunE:  func(_ *cobra.Command, args []string) error { return f.run(s, args[0], args[1]) },
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.Metrics, "metric", nil, "compare this metric only, by its name in SLOs; a * stands for any part (repeatable)")
+	flags.BoolVar(&f.All, "all", false, "show every metric")
+	flags.Float64Var(&f.Alpha, "alpha", compare.DefaultAlpha, "level of significance")
+	flags.StringArrayVar(&f.thresholds, "threshold", nil, "smallest change for the worse that is a regression: 5% for all metrics (the default), NAME=10% for one (repeatable)")
+	flags.StringVar(&f.format, "format", "text", "text, json or markdown")
+	flags.StringVarP(&f.out, "out", "o", "", "write to this file instead of stdout")
+	return c
+}
+
+func (f *compareFlags) run(s streams, before, after string) error {
+	write, formatErr := comparisonWriter(f.format)
+	if err := errors.Join(formatErr, f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
+		return usageError(err)
+	}
+	old, oldErr := compare.Load(before)
+	current, newErr := compare.Load(after)
+	if err := errors.Join(oldErr, newErr); err != nil {
+		return usageError(err)
+	}
+	r, err := compare.Compare(old, current, f.Options)
+	if err != nil {
+		return usageError(err)
+	}
+	if err := f.print(s, func(w io.Writer) error { return write(r, w) }); err != nil {
+		return err
+	}
+	if r.Conclusion == compare.Regressed {
+		var names []string
+		for _, x := range r.Regressions {
+			names = append(names, x.Metric)
+		}
+		return &exitError{code: exitRegression, err: fmt.Errorf("regression: %s", strings.Join(names, ", "))}
+	}
+	return nil
+}
+
+// print writes to stdout, or to the file of -o whole.
+func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
+	if f.out != "" {
+		return collect.WriteFile(f.out, write)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := s.stdout.Write(b.Bytes())
+	return err
+}
+
+// comparisonWriter returns how a format is written.
+func comparisonWriter(format string) (func(*compare.Report, io.Writer) error, error) {
+	switch format {
+	case "text":
+		return (*compare.Report).Text, nil
+	case "markdown":
+		return (*compare.Report).Markdown, nil
+	case "json":
+		return func(r *compare.Report, w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			e.SetEscapeHTML(false)
+			return e.Encode(r)
+		}, nil
+	default:
+		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
+	}
+}

@@ -1,0 +1,245 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+// Compare compares two sets of runs.
+func Compare(before, after *Set, o Options) (*Report, error) {
+	if err := errors.Join(o.Validate(), disjoint(before, after)); err != nil {
+		return nil, err
+	}
+	r := &Report{
+		Schema: Schema, Old: before.info(), New: after.info(),
+		Alpha: o.Alpha, Threshold: o.Threshold, Regressions: []Regression{},
+	}
+	r.Metrics = collectMetrics(before, after, &o)
+	if len(r.Metrics) == 0 {
+		return nil, fmt.Errorf("no run has any of the metrics %s", strings.Join(o.Metrics, ", "))
+	}
+	r.correct()
+	for i := range r.Metrics {
+		m := &r.Metrics[i]
+		m.judge(o.Alpha)
+		if m.Regression {
+			r.Regressions = append(r.Regressions, Regression{Metric: m.Name, Reason: m.reason()})
+		}
+	}
+	addNoise(r.Metrics, before, after)
+	r.Environment, r.Profile = environment(before, after), profile(before, after)
+	r.conclude(before, after)
+	return r, nil
+}
+
+// disjoint makes sure that no run is on both sides.
+func disjoint(before, after *Set) error {
+	for _, run := range after.Runs {
+		if slices.ContainsFunc(before.Runs, func(r Run) bool { return r.Path == run.Path }) {
+			return fmt.Errorf("%s is in both sets, %s and %s: name two that have no run in common", run.Path, before.Path, after.Path)
+		}
+	}
+	return nil
+}
+
+func (s *Set) info() SetInfo {
+	info := SetInfo{Path: s.Path}
+	for _, run := range s.Runs {
+		info.Runs = append(info.Runs, run.Path)
+	}
+	return info
+}
+
+// values lists a metric's values, and its unit.
+func (s *Set) values(name string) (numbers []float64, unit string) {
+	for _, run := range s.Runs {
+		if v, ok := run.values[name]; ok {
+			numbers, unit = append(numbers, v.Number), v.Unit
+		}
+	}
+	return numbers, unit
+}
+
+// collectMetrics lists the metrics that are asked for, in the order of the table.
+func collectMetrics(before, after *Set, o *Options) []Metric {
+	names := make(map[string]bool)
+	for _, run := range slices.Concat(before.Runs, after.Runs) {
+		for name := range run.values {
+			names[name] = true
+		}
+	}
+	all, limits := rules(), slos(before, after)
+	var found []Metric
+	for name := range names {
+		if m, ok := newMetric(name, all, limits, o); ok {
+			m.measure(before, after)
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, func(a, b Metric) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), strings.Compare(a.Name, b.Name))
+	})
+	return found
+}
+
+// newMetric says what a metric is; false if it is not to be shown.
+func newMetric(name string, all []rule, slo map[string]string, o *Options) (Metric, bool) {
+	rule, place := ruleOf(name, all)
+	better, limited := slo[name]
+	limit, own := o.threshold(name)
+	named := o.named(name)
+	if len(o.Metrics) > 0 && !named || !(named || own || limited || rule.usual || o.All) {
+		return Metric{}, false
+	}
+	m := Metric{
+		Name: name, Group: groups()[rule.group], Better: rule.better,
+		Threshold: limit, MustBeZero: rule.role == zero, place: place,
+	}
+	if rule.better == Neither {
+		m.Better = better
+	}
+	asked := named || own || limited || rule.role == gate
+	m.Deciding = m.MustBeZero || asked && m.Better != Neither && (rule.role != inform || limited || own)
+	return m, true
+}
+
+// slos returns the metrics that the runs' profiles limit, with the direction
+// that their limits mean.
+func slos(sets ...*Set) map[string]string {
+	found := make(map[string]string)
+	for _, set := range sets {
+		for _, run := range set.Runs {
+			for _, s := range run.Result.SLO {
+				found[s.Metric] = Lower
+				if strings.HasPrefix(strings.TrimSpace(s.Limit), ">=") {
+					found[s.Metric] = Higher
+				}
+			}
+		}
+	}
+	return found
+}
+
+// measure fills in what both sets have.
+func (m *Metric) measure(before, after *Set) {
+	old, unit := before.values(m.Name)
+	current, unitToo := after.values(m.Name)
+	m.Unit = cmp.Or(unit, unitToo)
+	m.Old, m.New = summarize(old), summarize(current)
+	if m.Old == nil || m.New == nil {
+		return
+	}
+	if m.Old.Median != 0 {
+		change := (m.New.Median - m.Old.Median) / math.Abs(m.Old.Median)
+		m.Change = &change
+	}
+	both := slices.Concat(old, current)
+	if slices.Min(both) < slices.Max(both) {
+		p := pValue(old, current)
+		m.P = &p
+		m.counting = m.Deciding && !m.appeared()
+	}
+}
+
+// appeared reports whether a defect is in new runs only.
+func (m *Metric) appeared() bool {
+	return m.MustBeZero && slices.Max(m.Old.Values) == 0 && slices.Max(m.New.Values) > 0
+}
+
+// correct corrects the p-values of the deciding metrics and of the others.
+func (r *Report) correct() {
+	var deciding, rest []*Metric
+	for i := range r.Metrics {
+		switch m := &r.Metrics[i]; {
+		case m.P == nil:
+		case m.counting:
+			deciding = append(deciding, m)
+		default:
+			rest = append(rest, m)
+		}
+	}
+	r.Deciding = len(deciding)
+	setCorrected(deciding, holm)
+	setCorrected(rest, benjaminiHochberg)
+}
+
+func setCorrected(metrics []*Metric, correct func([]float64) []float64) {
+	p := make([]float64, len(metrics))
+	for i, m := range metrics {
+		p[i] = *m.P
+	}
+	for i, corrected := range correct(p) {
+		metrics[i].Corrected = &corrected
+	}
+}
+
+// conclude draws the conclusion, and says what weakens it.
+func (r *Report) conclude(before, after *Set) {
+	r.RunsNeeded = runsNeeded(r.Alpha / float64(max(r.Deciding, 1)))
+	n, m := len(before.Runs), len(after.Runs)
+	tooFew := r.Deciding > 0 && smallestP(n, m) > r.Alpha/float64(r.Deciding)
+	switch {
+	case len(r.Regressions) > 0:
+		r.Conclusion = Regressed
+	case tooFew:
+		r.Conclusion = Undecided
+	default:
+		r.Conclusion = NotRegressed
+	}
+	if tooFew {
+		r.Warnings = append(r.Warnings, fmt.Sprintf(
+			"too few repeats to tell: %d and %d; at least %d each are needed for %s at a level of %v; with --metric fewer decide, and fewer runs may do",
+			n, m, r.RunsNeeded, plural(r.Deciding, "deciding metric that varies", "deciding metrics that vary"), r.Alpha))
+	}
+	for _, x := range r.Metrics {
+		if x.Deciding && x.Verdict == Absent {
+			r.Warnings = append(r.Warnings, x.Name+" decides, but only one side has it: it was not judged")
+		}
+	}
+	if r.count(func(m *Metric) bool { return m.Deciding }) == 0 {
+		r.Warnings = append(r.Warnings, "none of these metrics decides: they describe the load or the harness, or have no better direction")
+	}
+	r.Warnings = append(r.Warnings, caveats(before, "old")...)
+	r.Warnings = append(r.Warnings, caveats(after, "new")...)
+}
+
+// addNoise says of quantiles of single runs how they lie to what a run's own
+// scatter explains.
+func addNoise(metrics []Metric, before, after *Set) {
+	if len(before.Runs) != 1 || len(after.Runs) != 1 {
+		return
+	}
+	old, current := noise(before.Runs[0].Result), noise(after.Runs[0].Result)
+	for i := range metrics {
+		m := &metrics[i]
+		a, ok := old[m.Name]
+		b, okToo := current[m.Name]
+		switch {
+		case !ok || !okToo || m.Verdict != TooFew:
+		case a.Overlaps(b):
+			m.Note = "within one run's noise"
+		default:
+			m.Note = fmt.Sprintf("beyond one run's noise: %s to %s, %s to %s",
+				report.Amount(a.Low, "s"), report.Amount(a.High, "s"), report.Amount(b.Low, "s"), report.Amount(b.High, "s"))
+		}
+	}
+}
+
+func noise(r *collect.Result) map[string]collect.Range {
+	intervals := make(map[string]collect.Range)
+	if r.Propagation != nil && r.Propagation.Noise != nil {
+		n := r.Propagation.Noise
+		maps.Copy(intervals, map[string]collect.Range{
+			"propagation.all.p50": n.P50, "propagation.all.p90": n.P90, "propagation.all.p99": n.P99,
+		})
+	}
+	return intervals
+}

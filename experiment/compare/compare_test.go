@@ -1,0 +1,198 @@
+package compare_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/compare"
+)
+
+func TestEqualBuildsShowNoRegression(t *testing.T) {
+	for seed := range uint64(10) {
+		r := compared(t, set(t, 2*seed, 5), set(t, 2*seed+1, 5), options())
+		if r.Conclusion != compare.NotRegressed || len(r.Regressions) > 0 {
+			t.Errorf("seed %d: %s, %v", seed, r.Conclusion, r.Regressions)
+		}
+	}
+}
+
+func TestFalseAlarmsStayBelowTheLevelEvenWithoutAThreshold(t *testing.T) {
+	o := options()
+	o.Threshold = 0
+	const comparisons = 100
+	alarms, hints := 0, 0
+	for seed := range uint64(comparisons) {
+		r := compared(t, set(t, 1000+2*seed, 6), set(t, 1001+2*seed, 6), o)
+		alarms += len(r.Regressions)
+		for _, m := range r.Metrics {
+			if m.P != nil && *m.P <= o.Alpha {
+				hints++
+			}
+		}
+	}
+	if alarms > comparisons*5/100 {
+		t.Errorf("%d false alarms in %d comparisons of equal builds", alarms, comparisons)
+	}
+	if hints < comparisons/2 {
+		t.Errorf("only %d p-values below the level: the correction was not put to the test", hints)
+	}
+}
+
+func TestAShiftIsFoundWithItsSign(t *testing.T) {
+	before, after := set(t, 1, 5), set(t, 2, 5, slower(5))
+	r := compared(t, before, after, options())
+	m := metric(t, r, "propagation.all.p99")
+	if r.Conclusion != compare.Regressed || m.Verdict != compare.Worse || !m.Significant || !m.Regression || *m.Change < 3 || *m.P > 0.01 || *m.Corrected > 0.05 {
+		t.Errorf("%s: %+v", r.Conclusion, m)
+	}
+	if got := regressed(r); !slices.Equal(got, []string{"propagation.all.p50", "propagation.all.p99"}) {
+		t.Errorf("regressions: %v", got)
+	}
+	r = compared(t, after, before, options())
+	m = metric(t, r, "propagation.all.p99")
+	if r.Conclusion != compare.NotRegressed || m.Verdict != compare.Better || *m.Change > -0.7 {
+		t.Errorf("the other way: %s: %+v", r.Conclusion, m)
+	}
+}
+
+func TestHigherIsBetterWhereItIs(t *testing.T) {
+	r := compared(t, set(t, 1, 5), set(t, 2, 5, func(r *collect.Result, n int) { r.Mutations.Complete = 10 + n%2 }), options())
+	if m := metric(t, r, "mutations.complete"); m.Verdict != compare.Worse || m.Deciding || m.Regression {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	before, after := set(t, 1, 6), set(t, 2, 6, slower(1.5))
+	for _, c := range []struct {
+		thresholds []string
+		want       []string
+	}{
+		{nil, []string{"propagation.all.p50", "propagation.all.p99"}},
+		{[]string{"200%"}, nil},
+		{[]string{"200%", "propagation.all.p99=10%"}, []string{"propagation.all.p99"}},
+		{[]string{"propagation.all.*=200%"}, nil},
+	} {
+		o := options()
+		if err := o.ParseThresholds(c.thresholds); err != nil {
+			t.Fatal(err)
+		}
+		if got := regressed(compared(t, before, after, o)); !slices.Equal(got, c.want) {
+			t.Errorf("%v: regressions %v, want %v", c.thresholds, got, c.want)
+		}
+	}
+}
+
+func TestAThresholdOfItsOwnMakesAMetricDecide(t *testing.T) {
+	before, after := set(t, 1, 6), set(t, 2, 6, func(r *collect.Result, _ int) { r.ControlPlane.Stages.Push.Mean *= 4 })
+	if got := regressed(compared(t, before, after, options())); got != nil {
+		t.Fatalf("by default: %v", got)
+	}
+	o := options()
+	if err := o.ParseThresholds([]string{"controlPlane.stages.push.mean=20%"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := regressed(compared(t, before, after, o)); !slices.Equal(got, []string{"controlPlane.stages.push.mean"}) {
+		t.Errorf("regressions %v", got)
+	}
+}
+
+func TestSLOsOfTheProfileDecide(t *testing.T) {
+	limit := func(r *collect.Result, _ int) {
+		r.SLO = []collect.SLO{{Metric: "propagation.lastProxy.max", Limit: "2s", Pass: true}, {Metric: "mutations.applied", Limit: ">=10", Pass: true}}
+	}
+	worse := func(r *collect.Result, n int) {
+		r.Propagation.LastProxy.Max *= 4
+		r.Mutations.Applied = 5 + n%2
+	}
+	r := compared(t, set(t, 1, 7, limit), set(t, 2, 7, limit, worse), options())
+	if got := regressed(r); !slices.Contains(got, "propagation.lastProxy.max") || !slices.Contains(got, "mutations.applied") {
+		t.Errorf("regressions %v", got)
+	}
+}
+
+func TestTooFewRunsAreSaidAndNotTakenForNoRegression(t *testing.T) {
+	for _, runs := range []int{1, 3, 4} {
+		r := compared(t, set(t, 1, runs), set(t, 2, runs, slower(5)), options())
+		if r.Conclusion != compare.Undecided || r.RunsNeeded != 5 || len(r.Regressions) > 0 {
+			t.Errorf("%d runs: %s, needed %d", runs, r.Conclusion, r.RunsNeeded)
+		}
+		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "too few repeats to tell") }) {
+			t.Errorf("%d runs: no warning in %v", runs, r.Warnings)
+		}
+	}
+	o := options()
+	o.Metrics = []string{"propagation.all.p99"}
+	if r := compared(t, set(t, 1, 4), set(t, 2, 4, slower(5)), o); r.Conclusion != compare.Regressed || len(r.Metrics) != 1 {
+		t.Errorf("one metric, 4 runs: %s, %d metrics", r.Conclusion, len(r.Metrics))
+	}
+}
+
+func TestDefectsThatAppearAreARegressionInASingleRun(t *testing.T) {
+	for name, spoil := range map[string]change{
+		"propagation.unreached":   func(r *collect.Result, n int) { r.Propagation.Unreached = int64(n / 2) },
+		"propagation.unexplained": func(r *collect.Result, n int) { r.Propagation.Unexplained = int64(n / 2) },
+		"convergence.diverged":    func(r *collect.Result, n int) { r.Convergence.Diverged = n / 2 },
+		"proxies.neverReady":      func(r *collect.Result, n int) { r.Proxies.Ready -= n / 2 },
+		"errors":                  func(r *collect.Result, n int) { r.Errors = make([]string, n/2) },
+	} {
+		r := compared(t, set(t, 1, 3), set(t, 2, 3, spoil), options())
+		if got := regressed(r); !slices.Equal(got, []string{name}) || !strings.Contains(r.Regressions[0].Reason, "1 of 3 new ones") {
+			t.Errorf("%s: regressions %v", name, r.Regressions)
+		}
+	}
+}
+
+func TestDefectsThatWereThereBeforeNeedStatistics(t *testing.T) {
+	unreached := func(low int64) change {
+		return func(r *collect.Result, n int) { r.Propagation.Unreached = low + int64(n) }
+	}
+	if got := regressed(compared(t, set(t, 1, 6, unreached(1)), set(t, 2, 6, unreached(1)), options())); got != nil {
+		t.Errorf("unchanged: %v", got)
+	}
+	if got := regressed(compared(t, set(t, 1, 6, unreached(1)), set(t, 2, 6, unreached(500)), options())); !slices.Equal(got, []string{"propagation.unreached"}) {
+		t.Errorf("far more: %v", got)
+	}
+}
+
+func TestVolumesOfTheVariantsAreLinedUpByType(t *testing.T) {
+	delta := func(r *collect.Result, _ int) {
+		eds := r.Volume.ByType["eds"]
+		eds.Bytes /= 8
+		r.Volume.ByType = map[string]collect.Traffic{"eds": eds}
+		r.Profile = []byte(strings.Replace(string(r.Profile), "sotw", "delta", 1))
+	}
+	r := compared(t, set(t, 1, 5), set(t, 2, 5, delta), options())
+	if m := metric(t, r, "volume.byType.eds.bytes"); m.Verdict != compare.Better || m.Unit != "bytes" {
+		t.Errorf("%+v", m)
+	}
+	if m := metric(t, r, "volume.byType.cds.bytes"); m.Verdict != compare.Absent || m.New != nil || m.P != nil {
+		t.Errorf("%+v", m)
+	}
+	if len(r.Profile) != 1 || r.Profile[0].Field != "proxies.variant" || r.Profile[0].Old[0] != "sotw" || r.Profile[0].New[0] != "delta" {
+		t.Errorf("profile: %+v", r.Profile)
+	}
+}
+
+func TestOneRunEachSaysWhatLiesWithinItsNoise(t *testing.T) {
+	noisy := func(low, high float64) change {
+		return func(r *collect.Result, _ int) {
+			r.Propagation.Noise = &collect.Noise{P50: collect.Range{Low: low, High: high}}
+		}
+	}
+	for note, high := range map[string]float64{"within one run's noise": 3, "beyond one run's noise": 1.5} {
+		r := compared(t, set(t, 1, 1, noisy(1, high)), set(t, 2, 1, noisy(2, 4)), options())
+		if m := metric(t, r, "propagation.all.p50"); m.Verdict != compare.TooFew || !strings.HasPrefix(m.Note, note) {
+			t.Errorf("want %q: %+v", note, m)
+		}
+	}
+}
+
+func TestNoRunMayBeOnBothSides(t *testing.T) {
+	s := set(t, 1, 2)
+	if _, err := compare.Compare(s, s, options()); err == nil || !strings.Contains(err.Error(), "in both sets") {
+		t.Errorf("error: %v", err)
+	}
+}

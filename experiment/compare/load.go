@@ -1,0 +1,147 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+// Run is one saved result.
+type Run struct {
+	// Path is its file.
+	Path   string
+	Result *collect.Result
+	values map[string]collect.Value
+}
+
+// Set is the runs of one side.
+type Set struct {
+	// Path is what was named.
+	Path string
+	Runs []Run
+}
+
+// Load reads a result file, a folder that a run wrote, or every result.json in a
+// folder of such folders, at any depth.
+func Load(path string) (*Set, error) {
+	files, err := resultFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{Path: path}
+	var errs []error
+	for _, file := range files {
+		run, err := loadRun(file)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		set.Runs = append(set.Runs, run)
+	}
+	return set, errors.Join(errs...)
+}
+
+// resultFiles lists the results that a path means, in lexical order.
+func resultFiles(path string) ([]string, error) {
+	root, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: give a result folder, a result.json, or a folder of results", path, reason(err))
+	}
+	var files []string
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (file == root || d.Name() == collect.ResultFile) {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%w in %s: there is no %s in it or below it", collect.ErrNoResult, path, collect.ResultFile)
+	}
+	return files, err
+}
+
+// reason returns an error without the path and the call it names.
+func reason(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+func loadRun(file string) (Run, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Run{}, fmt.Errorf("loading a result: %w", err)
+	}
+	result, err := collect.Decode(data, file)
+	if err != nil {
+		return Run{}, err
+	}
+	var raw any
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return Run{}, fmt.Errorf("loading %s: %w", file, err)
+	}
+	return newRun(file, result, flatten(raw)), nil
+}
+
+// newRun takes the numbers that the file has. One that another version of
+// xdsbench did not write is absent, not zero.
+func newRun(file string, r *collect.Result, inFile map[string]string) Run {
+	run := Run{Path: file, Result: r, values: make(map[string]collect.Value)}
+	for _, v := range r.Values() {
+		if _, written := inFile[v.Name]; written || v.MayOmit || v.Number != 0 {
+			run.values[v.Name] = v
+		}
+	}
+	run.values[contradictions] = collect.Value{Name: contradictions, Number: float64(len(r.Errors))}
+	if p := r.Proxies; p != nil {
+		run.values[neverReady] = collect.Value{Name: neverReady, Number: float64(p.Requested - p.Ready)}
+	}
+	return run
+}
+
+// flatten returns the leaves of a JSON value by their paths, such as
+// "churn[0].rate".
+func flatten(v any) map[string]string {
+	leaves := make(map[string]string)
+	flattenInto(leaves, "", v)
+	return leaves
+}
+
+func flattenInto(leaves map[string]string, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			below := key
+			if path != "" {
+				below = path + "." + key
+			}
+			flattenInto(leaves, below, inner)
+		}
+	case []any:
+		for i, inner := range v {
+			flattenInto(leaves, path+"["+strconv.Itoa(i)+"]", inner)
+		}
+	case nil:
+	default:
+		leaves[path] = fmt.Sprint(v)
+	}
+}
+
+// flattenJSON is flatten of JSON text; numbers stay as they are written.
+func flattenJSON(data []byte) map[string]string {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return flatten(v)
+}

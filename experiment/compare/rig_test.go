@@ -1,0 +1,121 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/compare"
+)
+
+// change alters the n-th result of a set.
+type change func(r *collect.Result, n int)
+
+// sound returns the result of a run in order, whose figures scatter by a few
+// percent.
+func sound(random *rand.Rand) *collect.Result {
+	about := func(x float64) float64 { return x * math.Exp(0.04*random.NormFloat64()) }
+	times := func(x float64) *collect.Distribution {
+		return &collect.Distribution{Count: 1000, Min: about(x / 2), Mean: about(x), P50: about(x), P90: about(2 * x), P99: about(3 * x), P999: about(4 * x), Max: about(5 * x)}
+	}
+	stuck, cpu, rss := 0, about(3), int64(about(9e7))
+	bytes := int64(about(4e6))
+	stage := func(x float64) *collect.Stage { return &collect.Stage{Source: collect.SourceOurs, Mean: about(x)} }
+	return &collect.Result{
+		Schema:  collect.Schema,
+		Profile: json.RawMessage(`{"name":"test","proxies":{"count":50,"variant":"sotw"},"churn":[{"kind":"pod-delete","rate":"5/s"}]}`),
+		Environment: &collect.Environment{
+			RunID: strconv.FormatUint(random.Uint64(), 16), CPUModel: "Model A", CPUs: 2, Memory: 8e9,
+			Versions: map[string]string{"xdsbench": "1"}, TargetEnv: map[string]string{"PATH": "/bin"},
+		},
+		Proxies:     &collect.Proxies{Requested: 50, Connected: 50, Ready: 50},
+		Sync:        &collect.Sync{TimeToReady: times(0.01)},
+		Mutations:   &collect.Mutations{Scheduled: 20, Applied: 20, Complete: 20},
+		Propagation: &collect.Propagation{All: times(0.1), FirstProxy: times(0.09), LastProxy: times(0.12), Expected: 1000, Deliveries: 1000},
+		Volume: &collect.Volume{
+			ByType:    map[string]collect.Traffic{"eds": {Responses: int64(about(600)), Bytes: bytes}, "cds": {Responses: int64(about(60)), Bytes: bytes / 3}},
+			WireBytes: &collect.WireBytes{In: bytes + 1e5},
+		},
+		Acks:        &collect.Acks{Sent: int64(about(700))},
+		Convergence: &collect.Convergence{StuckWarming: &stuck},
+		ControlPlane: &collect.ControlPlane{
+			Steady:  &collect.Cost{CPUSeconds: about(2), PeakRSSBytes: rss},
+			Stages:  &collect.Stages{Debounce: stage(0.09), Push: stage(0.001), Queue: stage(0.002), Send: stage(1e-4), Total: stage(0.1)},
+			Signals: &collect.Signals{Traffic: map[string]float64{"pilot_xds_pushes": about(600)}},
+		},
+		Harness: &collect.Harness{CPUSeconds: &cpu},
+	}
+}
+
+// set saves n results and loads them as a set.
+func set(t *testing.T, seed uint64, n int, changes ...change) *compare.Set {
+	t.Helper()
+	s, err := compare.Load(save(t, seed, n, changes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// save saves n results in a folder each.
+func save(t *testing.T, seed uint64, n int, changes ...change) string {
+	t.Helper()
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(seed, 1))
+	for i := range n {
+		r := sound(random)
+		for _, change := range changes {
+			change(r, i)
+		}
+		if err := r.Save(filepath.Join(dir, fmt.Sprint("run-", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func options() compare.Options {
+	return compare.Options{Alpha: compare.DefaultAlpha, Threshold: compare.DefaultThreshold}
+}
+
+func compared(t *testing.T, before, after *compare.Set, o compare.Options) *compare.Report {
+	t.Helper()
+	r, err := compare.Compare(before, after, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// metric returns the comparison of one metric.
+func metric(t *testing.T, r *compare.Report, name string) *compare.Metric {
+	t.Helper()
+	i := slices.IndexFunc(r.Metrics, func(m compare.Metric) bool { return m.Name == name })
+	if i < 0 {
+		t.Fatalf("no metric %s", name)
+	}
+	return &r.Metrics[i]
+}
+
+// regressed lists the metrics that are regressions.
+func regressed(r *compare.Report) []string {
+	var names []string
+	for _, x := range r.Regressions {
+		names = append(names, x.Metric)
+	}
+	return names
+}
+
+// slower multiplies the latencies that decide.
+func slower(factor float64) change {
+	return func(r *collect.Result, _ int) {
+		r.Propagation.All.P50 *= factor
+		r.Propagation.All.P99 *= factor
+	}
+}
