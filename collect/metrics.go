@@ -22,8 +22,8 @@ type Metrics struct {
 	// Histograms are of the observations between the scrapes; summed over all
 	// labels, and left out without an observation.
 	Histograms map[string]*Quantiles `json:"histograms,omitempty"`
-	// Restarted says that the process was started between the scrapes: counters
-	// and histograms then count from its start.
+	// Restarted says that the process, or a replica, was started between the
+	// scrapes: its counters and histograms then count from its start.
 	Restarted bool `json:"restarted,omitempty"`
 }
 
@@ -46,35 +46,20 @@ type Quantiles struct {
 
 // MetricsDiff compares two scrapes in the Prometheus text format.
 func MetricsDiff(before, after []byte) (*Metrics, error) {
-	old, err := parseMetrics(before)
-	if err != nil {
-		return nil, fmt.Errorf("metrics before: %w", err)
-	}
-	now, err := parseMetrics(after)
-	if err != nil {
-		return nil, fmt.Errorf("metrics after: %w", err)
-	}
-	m := &Metrics{
-		Gauges: make(map[string]float64), Counters: make(map[string]float64), Histograms: make(map[string]*Quantiles),
-	}
-	m.Restarted = gauge(old, "process_start_time_seconds") != gauge(now, "process_start_time_seconds")
-	if m.Restarted {
-		old = nil
-	}
-	for name, family := range now {
-		m.add(name, family, old[name])
-	}
-	return m, nil
+	return MetricsOfReplicas([][]byte{before}, [][]byte{after})
 }
 
-func parseMetrics(text []byte) (map[string]*dto.MetricFamily, error) {
+// families are metrics by name.
+type families map[string]*dto.MetricFamily
+
+func parseMetrics(text []byte) (families, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(bytes.NewReader(text))
 }
 
-func gauge(families map[string]*dto.MetricFamily, name string) float64 {
+func gauge(all families, name string) float64 {
 	sum := 0.0
-	for _, m := range families[name].GetMetric() {
+	for _, m := range all[name].GetMetric() {
 		sum += m.GetGauge().GetValue()
 	}
 	return sum
@@ -87,17 +72,19 @@ func (m *Metrics) add(name string, now, old *dto.MetricFamily) {
 			return
 		}
 		for _, x := range now.GetMetric() {
-			m.Gauges[seriesName(name, x)] = x.GetGauge().GetValue()
+			m.addGauge(name, seriesName(name, x), x.GetGauge().GetValue())
 		}
 	case dto.MetricType_COUNTER:
-		earlier := make(map[string]float64)
-		for _, x := range old.GetMetric() {
-			earlier[seriesName(name, x)] = x.GetCounter().GetValue()
-		}
+		moved := make(map[string]float64)
 		for _, x := range now.GetMetric() {
-			series := seriesName(name, x)
-			if moved := x.GetCounter().GetValue() - earlier[series]; moved != 0 {
-				m.Counters[series] = moved
+			moved[seriesName(name, x)] += x.GetCounter().GetValue()
+		}
+		for _, x := range old.GetMetric() {
+			moved[seriesName(name, x)] -= x.GetCounter().GetValue()
+		}
+		for series, by := range moved {
+			if by != 0 {
+				m.Counters[series] = by
 			}
 		}
 	case dto.MetricType_HISTOGRAM:

@@ -1,18 +1,24 @@
 package collect
 
-// Outage is a time in which the control plane was away.
+// Outage is a time in which the control plane, or some of its replicas, was away.
 type Outage struct {
 	// At is when it went, from the start of the steady phase; negative before.
 	At float64 `json:"at" unit:"s"`
 	// Planned says that the profile's target.outage took it down; otherwise it
 	// ended by itself.
 	Planned bool `json:"planned"`
+	// Replicas are the numbers of those that went; absent if there is only one.
+	Replicas []int `json:"replicas,omitempty"`
 	// Seconds is how long it was away, until it said that it is ready.
 	Seconds *float64 `json:"seconds,omitempty" unit:"s"`
-	// ReadyAgain is from then until all proxies were ready that had been before.
+	// ReadyAgain is from then until as many proxies were ready as before; absent if
+	// they were sooner, at the replicas that were left.
 	ReadyAgain *float64 `json:"readyAgain,omitempty" unit:"s"`
+	// ProxiesAway is from At until as many proxies were ready as before.
+	ProxiesAway *float64 `json:"proxiesAway,omitempty" unit:"s"`
 	// Held is how what the proxies held differed from the API server's objects
-	// just before the control plane was started again.
+	// just before the control plane was started again; absent while replicas were
+	// left.
 	Held *Drift `json:"held,omitempty"`
 }
 

@@ -249,6 +249,8 @@ type ControlPlane struct {
 	// istiod's page /debug/syncz.
 	ProxyStatus *ProxyStatus     `json:"proxyStatus,omitempty"`
 	Profiles    []ProfileSummary `json:"profiles,omitempty"`
+	// Replicas are there if there are several. The sums over them are above.
+	Replicas []Replica `json:"replicas,omitempty"`
 }
 
 // ProxyStatus counts, over all connected proxies, the types that each asked for,

@@ -42,7 +42,7 @@ func (r *Result) Save(dir string) error {
 		err = errors.Join(err, writeCSV(filepath.Join(dir, ProxiesFile), proxyHeader(), r.ProxyRows, ProxyRow.fields))
 	}
 	if r.TimelineRows != nil {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, TimelineFile), timelineHeader(), r.TimelineRows, TimelineRow.fields))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, TimelineFile), timelineHeader(r.TimelineRows), r.TimelineRows, TimelineRow.fields))
 	}
 	return err
 }

@@ -36,16 +36,21 @@ func errorCounters() []string {
 }
 
 // MissingMetrics lists which of the metrics that stages and signals need are not
-// in a scrape. Counters of errors are not asked for: they appear with the first.
-func MissingMetrics(scrape []byte) ([]string, error) {
-	families, err := parseMetrics(scrape)
-	if err != nil {
-		return nil, err
+// in the scrape of any replica. Counters of errors are not asked for: they appear
+// with the first.
+func MissingMetrics(scrapes ...[]byte) ([]string, error) {
+	all := families{}
+	for _, scrape := range scrapes {
+		one, err := parseMetrics(scrape)
+		if err != nil {
+			return nil, err
+		}
+		all.join(one)
 	}
 	var missing []string
 	for _, list := range [][]string{latencyMetrics(), trafficCounters(), trafficGauges()} {
 		for _, name := range list {
-			if families[name] == nil {
+			if all[name] == nil {
 				missing = append(missing, name)
 			}
 		}

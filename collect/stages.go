@@ -83,6 +83,8 @@ type Debounce struct {
 	After, Max time.Duration
 	// Steady is how long mutations were issued.
 	Steady time.Duration
+	// Replicas is how many of them each mutation was debounced by; 0 means one.
+	Replicas int
 }
 
 // AddStages fills in the stages from our own stamps and the control plane's
@@ -105,7 +107,7 @@ func (r *Result) AddStages(d Debounce) (warnings []string) {
 		s.addScraped(m.Histograms)
 		if q := m.Histograms["pilot_debounce_time"]; q != nil && r.Mutations != nil {
 			visible := r.Mutations.Applied - r.Mutations.Silent
-			s.MutationsPerPush = float64(visible) / float64(q.Count)
+			s.MutationsPerPush = float64(visible) * float64(max(1, d.Replicas)) / float64(q.Count)
 			s.Debounce.perMutation(s.MutationsPerPush, d.After.Seconds())
 		}
 	}

@@ -24,6 +24,9 @@ type TimelineRow struct {
 	BytesIn int64
 	// Pending pairs, connected and ready proxies at its end.
 	Pending, Connected, Ready int
+	// Connections are the proxies connected to each replica at its end; nil unless
+	// there are several.
+	Connections []int
 	// Cores that the control plane and the harness used, and the control plane's
 	// resident memory at its end.
 	Cores, HarnessCores *float64
@@ -31,11 +34,15 @@ type TimelineRow struct {
 	Event               string
 }
 
-func timelineHeader() []string {
-	return []string{
-		"t", "phase", "mutations", "deliveries", "p50", "p99", "pushes", "bytes_in",
-		"pending", "connected", "ready", "cores", "rss_bytes", "harness_cores", "event",
+// timelineHeader names the columns of rows with so many replicas.
+func timelineHeader(rows []TimelineRow) []string {
+	header := []string{"t", "phase", "mutations", "deliveries", "p50", "p99", "pushes", "bytes_in", "pending", "connected", "ready"}
+	if len(rows) > 0 {
+		for i := range rows[0].Connections {
+			header = append(header, "connected_"+strconv.Itoa(i))
+		}
 	}
+	return append(header, "cores", "rss_bytes", "harness_cores", "event")
 }
 
 func (r TimelineRow) fields() []string {
@@ -43,12 +50,15 @@ func (r TimelineRow) fields() []string {
 	if r.RSSBytes != nil {
 		rss = number(*r.RSSBytes)
 	}
-	return []string{
+	cells := []string{
 		decimal(&r.T, 3), r.Phase, strconv.Itoa(r.Mutations), strconv.Itoa(r.Deliveries),
 		decimal(r.P50, 6), decimal(r.P99, 6), decimal(r.Pushes, 0), number(r.BytesIn),
 		strconv.Itoa(r.Pending), strconv.Itoa(r.Connected), strconv.Itoa(r.Ready),
-		decimal(r.Cores, 3), rss, decimal(r.HarnessCores, 3), r.Event,
 	}
+	for _, n := range r.Connections {
+		cells = append(cells, strconv.Itoa(n))
+	}
+	return append(cells, decimal(r.Cores, 3), rss, decimal(r.HarnessCores, 3), r.Event)
 }
 
 // decimal writes a figure that may be missing.

@@ -94,8 +94,9 @@ func (it *item) dump() ResourceDump {
 }
 
 // Nonces returns the nonce that a proxy received last of each type, by
-// event.Type and empty for none, and whether it is connected.
-func (f *Fleet) Nonces(proxy int) (byType []string, connected bool) {
+// event.Type and empty for none, whether it is connected, and the index of the
+// address to which.
+func (f *Fleet) Nonces(proxy int) (byType []string, address int, connected bool) {
 	p := f.proxies[proxy]
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,5 +104,5 @@ func (f *Fleet) Nonces(proxy int) (byType []string, connected bool) {
 	for t := range p.types {
 		byType[t] = string(p.types[t].nonce)
 	}
-	return byType, p.connected
+	return byType, p.address, p.connected
 }

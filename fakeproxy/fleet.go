@@ -28,8 +28,10 @@ type Sink interface {
 // Config is what a Fleet needs.
 type Config struct {
 	Spec Spec
-	// Addresses are the control plane's, HOST:PORT; proxies take them in turn.
+	// Addresses are the control plane's, HOST:PORT. Each connection attempt takes the
+	// next one, or any one if Random.
 	Addresses []string
+	Random    bool
 	// Identities are the proxies; there must be Spec.Count of them.
 	Identities []Identity
 	Clock      event.Clock
@@ -50,7 +52,10 @@ type Fleet struct {
 	warden   *warden
 	links    []*link
 	proxies  []*proxy
+	balancer *balancer
 	count    counters
+	// byAddress has an element per address.
+	byAddress []addressCounters
 }
 
 // New prepares a fleet. It opens no connection.
@@ -76,6 +81,8 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), scratch: newScratch(), senders: newSenders(), warden: newWarden(cfg.Clock)}
+	f.balancer = newBalancer(cfg.Addresses, cfg.Random, cfg.Seed)
+	f.byAddress = make([]addressCounters, len(cfg.Addresses))
 	if err := f.build(sources); err != nil {
 		return nil, err
 	}
@@ -109,7 +116,7 @@ func (f *Fleet) build(sources []netip.Addr) error {
 
 func (f *Fleet) newLink(sources []netip.Addr) *link {
 	n, targets := len(f.links), len(f.cfg.Addresses)
-	l := &link{target: f.cfg.Addresses[n%targets], max: f.cfg.Spec.MaxReceiveBytes}
+	l := &link{balancer: f.balancer, max: f.cfg.Spec.MaxReceiveBytes}
 	l.meter.clock = f.cfg.Clock
 	l.dialer.meter = &l.meter
 	l.dialer.source = sources[n/targets%len(sources)]

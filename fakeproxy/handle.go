@@ -58,7 +58,7 @@ func (p *proxy) take(m *message, r *event.Response) []*event.ProxyEvent {
 	p.heard = r.Received
 	if !p.connected {
 		p.connected = true
-		p.fleet.count.connected.Add(1)
+		p.connectedBy(1)
 		events = append(events, &event.ProxyEvent{Proxy: p.index, Kind: event.Connected, At: r.Received})
 	}
 	t := r.Type
@@ -203,7 +203,7 @@ func (p *proxy) unknown(r *event.Response) {
 
 // finish counts a response and tells the sink.
 func (p *proxy) finish(r *event.Response, events []*event.ProxyEvent) {
-	p.fleet.count.responses.Add(1)
+	p.counted(r)
 	p.sinkMu.Lock()
 	defer p.sinkMu.Unlock()
 	for len(events) > 0 && events[0].Kind == event.Connected {

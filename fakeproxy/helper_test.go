@@ -99,6 +99,12 @@ func start(t *testing.T, cfg fakeproxy.Config) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return run(t, f, cfg)
+}
+
+// run runs a fleet of this config until the test ends.
+func run(t *testing.T, f *fakeproxy.Fleet, cfg fakeproxy.Config) *running {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()

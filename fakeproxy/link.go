@@ -24,29 +24,33 @@ const (
 // link is the connection that one proxy, or a few, have to the control plane.
 // It is there while any of them uses it.
 type link struct {
-	target string
-	dialer dialer
-	meter  meter
-	max    int // bytes of the largest message received
+	balancer *balancer
+	dialer   dialer
+	meter    meter
+	max      int // bytes of the largest message received
 
-	mu   sync.Mutex
-	cc   *grpc.ClientConn // guarded by mu
-	uses int              // guarded by mu
+	mu      sync.Mutex // guards all below
+	cc      *grpc.ClientConn
+	address int // of cc, by index
+	uses    int
 }
 
-// acquire returns the connection, opened lazily by its first stream.
-func (l *link) acquire() (*grpc.ClientConn, error) {
+// acquire returns the connection, opened lazily by its first stream, and the index
+// of its address. All attempts of one user are to one address; the next user of a
+// connection that nobody used gets an address chosen anew.
+func (l *link) acquire() (cc *grpc.ClientConn, address int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cc == nil {
-		cc, err := grpc.NewClient("passthrough:///"+l.target, l.options()...)
+		address = l.balancer.pick()
+		cc, err = grpc.NewClient("passthrough:///"+l.balancer.addresses[address], l.options()...)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		l.cc = cc
+		l.cc, l.address = cc, address
 	}
 	l.uses++
-	return l.cc, nil
+	return l.cc, l.address, nil
 }
 
 // stall leaves the present connection open and reads it no more.

@@ -265,6 +265,7 @@ const (
 	drawHalfOpen
 	drawDisconnects
 	drawStorms
+	drawAddresses
 )
 
 // generator draws one thing from the seed, for one proxy or one occasion.

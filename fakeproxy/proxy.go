@@ -47,6 +47,7 @@ type proxy struct {
 	ttls      map[ttlKey]event.Time
 	out       *outbox // of the stream; nil while there is none
 	heard     event.Time
+	address   int // of the latest stream, by index; read without mu by its own goroutine
 	connected bool
 	ready     bool
 	retired   bool                    // left for good, or is to

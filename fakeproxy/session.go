@@ -47,7 +47,7 @@ func (p *proxy) run(ctx context.Context) {
 func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	ctx, sever := context.WithCancelCause(ctx)
 	defer sever(nil)
-	stream, err := p.connect(ctx)
+	stream, address, err := p.connect(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 		sever(nil)
 		connected = p.detach(out)
 	}()
-	p.breakable(sever)
+	p.begin(address, sever)
 	return false, p.serve(ctx, out)
 }
 
@@ -68,12 +68,12 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 // must release the link. It is done in a goroutine of its own: the calls are
 // deep, and the stack that they grow would stay with the proxy for as long as it
 // waits for messages.
-func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, err error) {
+func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, address int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		var cc *grpc.ClientConn
-		if cc, err = p.link.acquire(); err != nil {
+		if cc, address, err = p.link.acquire(); err != nil {
 			return
 		}
 		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
@@ -82,14 +82,14 @@ func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, err erro
 		}
 	}()
 	<-done
-	return stream, err
+	return stream, address, err
 }
 
-// breakable lets drop end the stream.
-func (p *proxy) breakable(sever context.CancelCauseFunc) {
+// begin notes where a stream goes, and lets drop end it.
+func (p *proxy) begin(address int, sever context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sever = sever
+	p.address, p.sever = address, sever
 }
 
 // fall leaves the connection open and reads nothing more, if the proxy is to
@@ -164,7 +164,7 @@ func (p *proxy) detach(out *outbox) (connected bool) {
 		p.fleet.count.ready.Add(-1)
 	}
 	if p.connected {
-		p.fleet.count.connected.Add(-1)
+		p.connectedBy(-1)
 	}
 	p.connected, p.ready = false, false
 	p.mu.Unlock()

@@ -72,7 +72,7 @@ func (p *proxy) silentlyReady(now event.Time) []*event.ProxyEvent {
 	var events []*event.ProxyEvent
 	if !p.connected {
 		p.connected = true
-		p.fleet.count.connected.Add(1)
+		p.connectedBy(1)
 		events = append(events, &event.ProxyEvent{Proxy: p.index, Kind: event.Connected, At: now})
 	}
 	p.fall(HalfOpenFromReady)

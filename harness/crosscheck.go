@@ -1,10 +1,89 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
 )
+
+// crossChecks compares a result with what the control plane, or each of its
+// replicas, says of itself. Each disagreement is a warning.
+func (r *run) crossChecks(result *collect.Result) error {
+	o := &r.observed
+	if r.several() {
+		return r.crossCheckReplicas()
+	}
+	r.warnAll(crossCheck(result, int(r.fleet.Counts().Connected)))
+	if !anyOf(o.start) || !anyOf(o.after) {
+		return nil
+	}
+	disagreements, err := crossCheckRejects(o.start[0], o.after[0], result.Acks)
+	r.warnAll(disagreements)
+	return err
+}
+
+// crossCheckReplicas compares our counts of what went by each replica with its
+// own. Those of a replica that was started again count from that start.
+func (r *run) crossCheckReplicas() error {
+	o := &r.observed
+	var errs []error
+	for i, p := range r.replicas {
+		if o.after == nil || o.after[i] == nil || o.before[i] == nil {
+			continue
+		}
+		if _, counts := collect.SumSeries(o.after[i], "pilot_xds_pushes"); !counts {
+			continue // not in istiod's words, or there was nothing to count
+		}
+		born := p.born.Load()
+		for _, check := range []struct {
+			then     []byte
+			counts   replicaCounts
+			compared func(*collect.Metrics, replicaCounts) []string
+		}{
+			{o.before[i], o.countsBefore[i], compareTraffic},
+			{o.start[i], replicaCounts{}, compareNACKs},
+		} {
+			m, err := collect.MetricsDiff(check.then, o.after[i])
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			from := check.counts
+			if m.Restarted && born != nil {
+				from = *born
+			}
+			for _, text := range check.compared(m, o.countsAfter[i].minus(from)) {
+				r.warn("cross-check: replica %d: %s", i, text)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compareTraffic compares connections and responses.
+func compareTraffic(m *collect.Metrics, ours replicaCounts) (found []string) {
+	if xds, ok := total(m.Gauges, "pilot_xds"); ok && int64(xds) != ours.connected {
+		found = append(found, fmt.Sprintf("connected proxies: %d by our count, %.0f by its pilot_xds", ours.connected, xds))
+	}
+	for _, t := range []event.Type{event.CDS, event.EDS, event.LDS, event.RDS} {
+		series := fmt.Sprintf("pilot_xds_pushes{type=%q}", t)
+		if theirs := m.Counters[series]; int64(theirs) != ours.responses[t] {
+			found = append(found, fmt.Sprintf("%s responses: %d by our count, %.0f by its %s", t, ours.responses[t], theirs, series))
+		}
+	}
+	return found
+}
+
+// compareNACKs compares NACKs.
+func compareNACKs(m *collect.Metrics, ours replicaCounts) []string {
+	theirs, _ := total(m.Counters, "pilot_total_xds_rejects") // none until it counts the first
+	if int64(theirs) == ours.nacks {
+		return nil
+	}
+	return []string{fmt.Sprintf("NACKs: %d by our count, %.0f by its pilot_total_xds_rejects", ours.nacks, theirs)}
+}
 
 // crossCheck compares a result with the control plane's own metrics, under
 // istiod's names, and describes each disagreement with both numbers. It says

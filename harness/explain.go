@@ -39,6 +39,7 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 	if err != nil {
 		r.warn("debounce: %v", err)
 	}
+	debounce.Replicas = len(r.replicas)
 	debounce.Steady = r.cfg.Profile.Phases.Steady.Duration
 	r.warnAll(result.AddStages(debounce))
 	result.AddSignals()

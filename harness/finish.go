@@ -27,12 +27,13 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 		StuckWarming: &stuck,
 	})
 	result.Partial = partial
-	result.AddOutages(r.away.outages(event.Time(r.steadyStart.Load())))
+	result.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(result)
 	addMisbehaviour(result, r.fleet.Counts())
 	r.companions()
 	r.unheard(result)
 	result.ControlPlane = r.controlPlane()
+	result.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
 	result.Environment = r.environment()
 	profile, err := json.Marshal(r.cfg.Profile)
 	result.Profile = profile
@@ -43,11 +44,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 		r.warn("%v", err)
 	}
 	r.explain(result, lines)
-	for _, disagreement := range crossCheck(result, int(r.fleet.Counts().Connected)) {
-		r.warn("%s", disagreement)
-	}
-	disagreements, checkErr := crossCheckRejects(r.observed.start, r.observed.after, result.Acks)
-	r.warnAll(disagreements)
+	checkErr := r.crossChecks(result)
 	slo, sloErr := collect.EvaluateSLO(result, r.cfg.Profile.SLO)
 	result.SLO = slo
 	return result, errors.Join(err, checkErr, sloErr)

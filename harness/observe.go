@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/xdsbench/xdsbench/churn"
 	"github.com/xdsbench/xdsbench/collect"
@@ -21,27 +22,34 @@ const (
 // observation is what a run learns of the control plane from outside the wire,
 // and of the churn.
 type observation struct {
-	timeline      *timeline // from the connect phase on
-	churn         churn.Stats
-	start         []byte // metrics before the fleet connected
-	before, after []byte
-	sync          *syncCheck
-	usage         *target.Usage
-	wire          collect.WireBytes // before steady load
-	costs         []costReading     // before steady load and after the drain
-	profiles      []collect.ProfileSummary
+	timeline *timeline // from the connect phase on
+	churn    churn.Stats
+	// Metrics per replica: before the fleet connected, before steady load and after
+	// the drain. Of a replica without metrics they are nil.
+	start, before, after [][]byte
+	// Our own counts per replica, at the same times as the latter two.
+	countsBefore, countsAfter []replicaCounts
+	sync                      *syncCheck
+	usage                     *target.Usage
+	wire                      collect.WireBytes // before steady load
+	costs                     []costReading     // before steady load and after the drain
+	profiles                  []collect.ProfileSummary
 }
 
 // observeStart takes the metrics from which those of the whole run are counted.
 func (r *run) observeStart(ctx context.Context) {
 	// A target whose metrics cannot be read is warned of later.
-	r.observed.start, _ = r.target.Scrape(ctx)
+	for _, p := range r.replicas {
+		text, _ := p.Scrape(ctx)
+		r.observed.start = append(r.observed.start, text)
+	}
 }
 
 // observeBefore takes the control plane's figures before steady load.
 func (r *run) observeBefore(ctx context.Context) error {
 	var err error
 	r.observed.before, err = r.scrape(ctx, metricsBeforeFile)
+	r.observed.countsBefore = r.countReplicas()
 	r.observed.wire.In, r.observed.wire.Out = r.fleet.WireBytes()
 	r.readCost(ctx)
 	return err
@@ -52,19 +60,31 @@ func (r *run) observeAfter(ctx context.Context) error {
 	var err error
 	r.readCost(ctx)
 	r.observed.after, err = r.scrape(ctx, metricsAfterFile)
+	r.observed.countsAfter = r.countReplicas()
 	r.checkSync(ctx)
 	return err
 }
 
-// scrape reads the target's metrics and keeps them in the results folder. A
+// scrape reads each replica's metrics and keeps them in the results folder. A
 // target without metrics is no error, and one that does not answer a warning.
-func (r *run) scrape(ctx context.Context, file string) ([]byte, error) {
-	text, err := r.target.Scrape(ctx)
+func (r *run) scrape(ctx context.Context, file string) ([][]byte, error) {
+	texts := make([][]byte, len(r.replicas))
+	var errs []error
+	for i := range r.replicas {
+		var err error
+		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(file, i))
+		errs = append(errs, err)
+	}
+	return texts, errors.Join(errs...)
+}
+
+func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, error) {
+	text, err := r.replicas[i].Scrape(ctx)
 	switch {
 	case errors.Is(err, target.ErrNoMetrics):
 		return nil, nil
 	case err != nil:
-		r.warn("control-plane metrics: %v", err)
+		r.warn("control-plane metrics: %s%v", r.which([]int{i}), err)
 		return nil, ctx.Err()
 	}
 	return text, collect.WriteFile(filepath.Join(r.cfg.Dir, file), func(w io.Writer) error {
@@ -94,19 +114,24 @@ func (r *run) controlPlane() *collect.ControlPlane {
 		peak := int64(u.PeakRSSBytes)
 		c.CPUSeconds, c.PeakRSSBytes = &u.CPUSeconds, &peak
 	}
-	if r.observed.before == nil || r.observed.after == nil {
+	if !anyOf(r.observed.before) || !anyOf(r.observed.after) {
 		return c
 	}
-	metrics, err := collect.MetricsDiff(r.observed.before, r.observed.after)
+	metrics, err := collect.MetricsOfReplicas(r.observed.before, r.observed.after)
 	if err != nil {
 		r.warn("control-plane metrics: %v", err)
 		return c
 	}
 	c.Metrics = metrics
-	if c.Missing, err = collect.MissingMetrics(r.observed.after); err != nil {
+	if c.Missing, err = collect.MissingMetrics(r.observed.after...); err != nil {
 		r.warn("control-plane metrics: %v", err)
 	}
 	return c
+}
+
+// anyOf reports whether any replica has metrics.
+func anyOf(texts [][]byte) bool {
+	return slices.ContainsFunc(texts, func(text []byte) bool { return text != nil })
 }
 
 // companions warns of pods that could not be written: their endpoints may then

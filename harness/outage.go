@@ -16,7 +16,7 @@ import (
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
-// absences are the times in which the target was away.
+// absences are the times in which the target, or some of its replicas, was away.
 type absences struct {
 	mu   sync.Mutex // guards all below
 	list []absence
@@ -27,10 +27,12 @@ type absences struct {
 	want int64
 }
 
-// absence is one of them. The later times are zero until they are known.
+// absence is one of them. The later times are zero until they are known; that the
+// proxies are back may come before the replicas are.
 type absence struct {
 	from, to, back event.Time
 	planned        bool
+	replicas       []int
 	held           *collect.Drift
 }
 
@@ -55,33 +57,29 @@ func (a *absences) plan() {
 	a.ahead = true
 }
 
-// begin notes that the target is gone.
-func (a *absences) begin(at event.Time, planned bool) {
+// begin notes that replicas are gone, and returns the number of that absence.
+func (a *absences) begin(at event.Time, planned bool, replicas []int) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.list = append(a.list, absence{from: at, planned: planned})
+	a.list = append(a.list, absence{from: at, planned: planned, replicas: replicas})
 	if planned {
 		a.ahead = false
 	}
+	return len(a.list) - 1
 }
 
-// end notes that the target is ready again, and what the proxies held before.
-func (a *absences) end(at event.Time, held *collect.Drift) {
+// end notes that they are ready again, and what the proxies held before.
+func (a *absences) end(number int, at event.Time, held *collect.Drift) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last := &a.list[len(a.list)-1]
-	last.to, last.held = at, held
+	a.list[number].to, a.list[number].held = at, held
 }
 
 // back notes that all proxies are ready again.
-func (a *absences) back(at event.Time) {
+func (a *absences) back(number int, at event.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i := range a.list {
-		if x := &a.list[i]; x.to != 0 && x.back == 0 {
-			x.back = at
-		}
-	}
+	a.list[number].back = at
 }
 
 // giveUp notes that the target will not come back.
@@ -95,21 +93,27 @@ func (a *absences) giveUp() {
 func (a *absences) over() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.gone || !a.ahead && !slices.ContainsFunc(a.list, func(x absence) bool { return x.back == 0 })
+	return a.gone || !a.ahead && !slices.ContainsFunc(a.list, func(x absence) bool { return x.to == 0 || x.back == 0 })
 }
 
 // outages are the absences for the result, with times that count from the start
-// of the steady phase.
-func (a *absences) outages(start event.Time) []collect.Outage {
+// of the steady phase, and with the replicas if there are several.
+func (a *absences) outages(start event.Time, several bool) []collect.Outage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var list []collect.Outage
 	for _, x := range a.list {
 		o := collect.Outage{At: x.from.Sub(start).Seconds(), Planned: x.planned, Held: x.held}
+		if several {
+			o.Replicas = x.replicas
+		}
 		if x.to != 0 {
 			o.Seconds = new(x.to.Sub(x.from).Seconds())
 		}
 		if x.back != 0 {
+			o.ProxiesAway = new(x.back.Sub(x.from).Seconds())
+		}
+		if x.to != 0 && x.back >= x.to {
 			o.ReadyAgain = new(x.back.Sub(x.to).Seconds())
 		}
 		list = append(list, o)

@@ -21,21 +21,21 @@ func TestAbsencesAreOverWhenTheProxiesAreBack(t *testing.T) {
 	if a.over() {
 		t.Error("over before the planned outage")
 	}
-	a.begin(at(12), true)
-	a.end(at(15), &collect.Drift{GhostEndpoints: 3})
+	first := a.begin(at(12), true, []int{0})
+	a.end(first, at(15), &collect.Drift{GhostEndpoints: 3})
 	if a.over() {
 		t.Error("over before the proxies are back")
 	}
-	a.back(at(19))
+	a.back(first, at(19))
 	if !a.over() {
 		t.Error("not over")
 	}
-	a.begin(at(20), false)
+	a.begin(at(20), false, []int{0})
 	a.giveUp()
 	if !a.over() {
 		t.Error("a run would wait for a target that does not come back")
 	}
-	list := a.outages(at(10))
+	list := a.outages(at(10), false)
 	if len(list) != 2 || list[0].At != 2 || !list[0].Planned || *list[0].Seconds != 3 || *list[0].ReadyAgain != 4 || list[0].Held.GhostEndpoints != 3 {
 		t.Errorf("outages: %+v", list)
 	}

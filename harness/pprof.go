@@ -26,8 +26,8 @@ func checkProfiling(p *profiles.Profile) error {
 	return nil
 }
 
-// profiler takes the control plane's profiles. What fails is a warning: a run
-// without profiles is still a run.
+// profiler takes the profiles of the control plane, or of its first replica. What
+// fails is a warning: a run without profiles is still a run.
 type profiler struct {
 	r    *run
 	spec hotspot.Spec
@@ -63,7 +63,7 @@ func (r *run) startProfiling(ctx context.Context) (finish func()) {
 // prepare makes sure that the profiles are the control plane's, makes their
 // folder, and takes the heap.
 func (p *profiler) prepare(ctx context.Context) error {
-	if err := p.r.target.CheckPprof(ctx); err != nil {
+	if err := p.r.replicas[0].CheckPprof(ctx); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(p.r.cfg.Dir, profilesDir), 0o755); err != nil || !p.spec.Heap {
@@ -146,7 +146,7 @@ func (p *profiler) take(ctx context.Context, kind string, seconds int) []byte {
 
 // fetch reads a profile and writes it to a file in the profiles' folder.
 func (p *profiler) fetch(ctx context.Context, kind string, seconds int, file string) ([]byte, error) {
-	data, err := p.r.target.FetchProfile(ctx, kind, seconds)
+	data, err := p.r.replicas[0].FetchProfile(ctx, kind, seconds)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type run struct {
 	schedule  *churn.Schedule
 	cluster   *cluster
 	target    *target.Target
+	replicas  []*replica
 	collector *collect.Collector
 	sink      *fleetSink
 	fleet     *fakeproxy.Fleet
@@ -157,6 +158,7 @@ func (r *run) start(ctx context.Context) error {
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
 	r.crew = crewOf(r.mesh.Proxies, p.Proxies)
+	r.replicas = replicasOf(r.target)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
 		Proxies: len(r.crew.identities), Variants: r.crew.variants, Names: r.crew.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
@@ -166,7 +168,8 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.sink = &fleetSink{Collector: r.collector}
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.crew.identities,
-		Clock: r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
+		Random: p.Target.Balance == target.BalanceRandom,
+		Clock:  r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
 	}); err != nil {
 		return err
 	}
@@ -190,7 +193,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	if p.Target.Outage != nil {
 		r.away.plan()
 	}
-	r.wait.Go(func() { r.watchTarget(ctx) })
+	r.watchTarget(ctx)
 	return nil
 }
 

@@ -131,32 +131,47 @@ func (c *syncCheck) warnings() []string {
 }
 
 // checkSync reads /debug/syncz, if the target has it, and compares it with what
-// the connected proxies say of themselves.
+// the connected proxies say of themselves: each with the page of the replica that
+// it is connected to.
 func (r *run) checkSync(ctx context.Context) {
-	text, err := r.target.Syncz(ctx)
-	if errors.Is(err, target.ErrNoSyncz) {
+	pages := make([]map[string][]syncEntry, len(r.replicas))
+	for i, p := range r.replicas {
+		var err error
+		if pages[i], err = syncPage(ctx, p); errors.Is(err, target.ErrNoSyncz) {
+			return
+		} else if err != nil {
+			r.warn("cross-check: %sthe control plane's /debug/syncz: %v", r.which([]int{i}), err)
+		}
+	}
+	if !slices.ContainsFunc(pages, func(page map[string][]syncEntry) bool { return page != nil }) {
 		return
+	}
+	var c syncCheck
+	for i, name := range r.crew.names {
+		nonces, address, connected := r.fleet.Nonces(i)
+		if page := pages[r.ownerOf(address)]; connected && page != nil {
+			c.add(name, page[name], r.ownNonces(i, nonces))
+		}
+	}
+	r.observed.sync = &c
+	r.warnAll(c.warnings())
+}
+
+// syncPage reads a replica's page, by the names of proxies.
+func syncPage(ctx context.Context, p *replica) (map[string][]syncEntry, error) {
+	text, err := p.Syncz(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var entries []syncEntry
-	if err == nil {
-		err = json.Unmarshal(text, &entries)
-	}
-	if err != nil {
-		r.warn("cross-check: the control plane's /debug/syncz: %v", err)
-		return
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, err
 	}
 	byName := make(map[string][]syncEntry, len(entries))
 	for _, e := range entries {
 		byName[e.Proxy] = append(byName[e.Proxy], e)
 	}
-	var c syncCheck
-	for i, name := range r.crew.names {
-		if nonces, connected := r.fleet.Nonces(i); connected {
-			c.add(name, byName[name], r.ownNonces(i, nonces))
-		}
-	}
-	r.observed.sync = &c
-	r.warnAll(c.warnings())
+	return byName, nil
 }
 
 func (r *run) ownNonces(proxy int, nonces []string) map[string]ownNonce {

@@ -2,11 +2,14 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/target"
 )
 
 // timelineEvery is the length of a line of the timeline.
@@ -38,14 +41,13 @@ type reading struct {
 	harnessCPU          float64
 	hasHarness, hasCost bool
 	cpu                 float64
-	pid                 int
-	pushes              float64
-	hasPushes           bool
+	pids                []int           // by replica; 0 of one that is not ours
+	pushes              map[int]float64 // by replica, as far as they were ever to be had
 }
 
 // startTimeline begins to take lines; end stops it.
 func (r *run) startTimeline(ctx context.Context) *timeline {
-	t := &timeline{r: r, done: make(chan struct{}), intervals: r.collector.Intervals()}
+	t := &timeline{r: r, done: make(chan struct{}), intervals: r.collector.Intervals(), last: reading{pushes: map[int]float64{}}}
 	ctx, t.cancel = context.WithCancel(ctx)
 	t.line(ctx) // the readings that the first line starts from
 	t.rows = nil
@@ -82,7 +84,10 @@ func (t *timeline) end(ctx context.Context) []collect.TimelineRow {
 // line appends what has happened since the line before.
 func (t *timeline) line(ctx context.Context) {
 	r := t.r
-	now := reading{at: time.Now(), pid: r.target.Info().PID, pushes: t.last.pushes, hasPushes: t.last.hasPushes}
+	now := reading{at: time.Now(), pushes: maps.Clone(t.last.pushes)}
+	for _, p := range r.replicas {
+		now.pids = append(now.pids, p.Info().PID)
+	}
 	row := collect.TimelineRow{T: r.clock.At(now.at).Duration().Seconds()}
 	progress, interval := r.collector.Progress(), t.intervals.Cut()
 	if interval.Deliveries > 0 {
@@ -90,6 +95,7 @@ func (t *timeline) line(ctx context.Context) {
 	}
 	row.Deliveries, row.P50, row.P99 = int(interval.Deliveries), interval.P50, interval.P99
 	row.Pending, row.Connected, row.Ready = progress.Pending, progress.Connected, progress.Ready
+	row.Connections = r.connections()
 	now.issued = progress.Issued
 	row.Mutations = now.issued - t.last.issued
 	now.wireIn, _ = r.fleet.WireBytes()
@@ -110,30 +116,48 @@ func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *read
 			row.HarnessCores = ratio(cpu-t.last.harnessCPU, seconds)
 		}
 	}
-	if now.pid != 0 {
+	external := now.pids[0] == 0
+	if !external {
 		if u, err := t.r.target.Usage(ctx); err == nil {
 			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
-	defer cancel()
-	text, err := t.r.target.Scrape(ctx)
-	if err != nil {
-		return
-	}
-	if pushes, ok := collect.SumSeries(text, "pilot_xds_pushes"); ok {
-		if moved := pushes - t.last.pushes; moved >= 0 && t.last.hasPushes {
-			row.Pushes = &moved
-		}
-		now.pushes, now.hasPushes = pushes, true
-	}
-	if now.pid == 0 {
+	text, whole := t.scrape(ctx, row, now)
+	if external && whole {
 		cpu, hasCPU := collect.SumSeries(text, "process_cpu_seconds_total")
 		rss, hasRSS := collect.SumSeries(text, "process_resident_memory_bytes")
 		if hasCPU && hasRSS {
 			t.target(row, now, cpu, rss)
 		}
 	}
+}
+
+// scrape adds the pushes of all replicas that answer, and returns the metrics of
+// these, one after the other, and whether all did that have metrics.
+func (t *timeline) scrape(ctx context.Context, row *collect.TimelineRow, now *reading) (all []byte, whole bool) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
+	defer cancel()
+	whole = true
+	for i, p := range t.r.replicas {
+		text, err := p.Scrape(ctx)
+		if err != nil {
+			whole = whole && errors.Is(err, target.ErrNoMetrics)
+			continue
+		}
+		all = append(all, text...)
+		pushes, ok := collect.SumSeries(text, "pilot_xds_pushes")
+		if !ok {
+			continue
+		}
+		if last, known := t.last.pushes[i]; known && pushes >= last {
+			if row.Pushes == nil {
+				row.Pushes = new(float64)
+			}
+			*row.Pushes += pushes - last
+		}
+		now.pushes[i] = pushes
+	}
+	return all, whole
 }
 
 // target adds what the control plane has used.
@@ -167,13 +191,17 @@ func (t *timeline) events(now *reading) (phase, event string) {
 	if n := now.disconnected - t.last.disconnected; n > 0 {
 		found = append(found, fmt.Sprintf("disconnects %d", n))
 	}
-	if t.last.pid != 0 && now.pid != t.last.pid {
-		found = append(found, "target restarted")
-	}
-	select {
-	case <-t.r.target.Exited():
-		found = append(found, "target down")
-	default:
+	for i, p := range t.r.replicas {
+		name := "target "
+		if t.r.several() {
+			name = t.r.which([]int{i})
+		}
+		if t.last.pids != nil && now.pids[i] != t.last.pids[i] {
+			found = append(found, name+"restarted")
+		}
+		if p.exited() {
+			found = append(found, name+"down")
+		}
 	}
 	return string(current), strings.Join(found, "; ")
 }

@@ -2,108 +2,216 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/target"
 )
 
-// restartDelay is how long a target that died stays away before it is started
+// restartDelay is how long a replica that died stays away before it is started
 // again, about what a kubelet takes on the first restart.
 const restartDelay = time.Second
 
-// maxRestarts bounds how often a run brings its target back.
+// maxRestarts bounds how often a run brings a replica back.
 const maxRestarts = 5
 
-// watchTarget takes the target down where the profile wants it, and restarts a
-// target of ours that exits by itself, as a kubelet would; each such exit is a
-// warning. It returns when ctx is done or the target is given up.
+// withdrawDelay is how long new connections may still go to a replica that is
+// down: about what it takes until it is out of the EndpointSlice, and kube-proxy
+// has its rules changed.
+const withdrawDelay = time.Second
+
+// breakLimit is how long the connections of a replica that was killed may take to
+// break. They do so at once, but for a proxy that does not read.
+const breakLimit = time.Second
+
+// watchTarget has goroutines of the run take the target down where the profile
+// wants it, and restart replicas of ours that exit by themselves, as a kubelet
+// would; each such exit is a warning.
 func (r *run) watchTarget(ctx context.Context) {
-	outage := r.plannedOutage(ctx)
-	for restarts := 0; ; {
+	for i := range r.replicas {
+		r.wait.Go(func() { r.watchReplica(ctx, i) })
+	}
+	due := r.plannedOutage(ctx)
+	if due == nil {
+		return
+	}
+	r.wait.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-due:
+			r.takeDown(ctx, r.cfg.Profile.Target.Outage.Victims(len(r.replicas)))
+		}
+	})
+}
+
+// watchReplica brings a replica back that exited by itself. It returns when ctx is
+// done or the replica is given up.
+func (r *run) watchReplica(ctx context.Context, i int) {
+	restarts := 0
+	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-outage:
-			outage = nil
-			if !r.takeDown(ctx) {
-				return
-			}
-			continue
-		case <-r.target.Exited():
+		case <-r.replicas[i].Exited():
 		}
-		if ctx.Err() != nil {
+		planned, ok := r.tend(ctx, i, restarts)
+		if !ok {
 			return
 		}
-		if restarts == maxRestarts {
-			r.warn("target: exited %s, for the %dth time: left down (see target.log)", r.sinceSteady(), restarts+1)
-			r.away.giveUp()
-			return
-		}
-		restarts++
-		if !r.bringBack(ctx) {
-			return
+		if !planned {
+			restarts++
 		}
 	}
 }
 
-// bringBack restarts a target that exited by itself; false if that is no use.
-func (r *run) bringBack(ctx context.Context) bool {
-	at := r.sinceSteady()
-	r.away.begin(r.clock.Now(), false)
-	if !wait(ctx, restartDelay) {
+// tend looks after a replica that has exited. It reports whether that was planned,
+// and whether the replica is there again.
+func (r *run) tend(ctx context.Context, i, restarts int) (planned, ok bool) {
+	p := r.replicas[i]
+	p.tend.Lock()
+	defer p.tend.Unlock()
+	switch {
+	case ctx.Err() != nil || p.gone:
+		return false, false
+	case !p.exited():
+		return true, true // taken down, and back by now
+	case restarts == maxRestarts:
+		r.warn("target: %sexited %s, for the %dth time: left down (see %s)",
+			r.which([]int{i}), r.sinceSteady(), restarts+1, target.FileOf(target.LogFile, i))
+		p.gone = true
+		r.away.giveUp()
+		return false, false
+	}
+	return false, r.bringBack(ctx, i)
+}
+
+// bringBack restarts a replica that exited by itself; false if that is no use.
+func (r *run) bringBack(ctx context.Context, i int) bool {
+	at, lost := r.sinceSteady(), []int{i}
+	x := r.beginAbsence(ctx, lost, false)
+	if !r.stayAway(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
 		return false
 	}
-	if !r.restart(ctx, "exited "+at) {
-		return false
-	}
-	r.warn("target: exited %s and was started again", at)
+	r.warn("target: %sexited %s and was started again", r.which(lost), at)
 	return true
 }
 
-// takeDown kills the target as the profile's target.outage wants it, and starts
-// it again; false if it is not back.
-func (r *run) takeDown(ctx context.Context) bool {
-	r.log.Info("outage begins")
-	if err := r.target.Kill(ctx); err != nil {
+// takeDown kills replicas as the profile's target.outage wants it, and starts them
+// again.
+func (r *run) takeDown(ctx context.Context, victims []int) {
+	r.log.Info("outage begins", "replicas", victims)
+	var errs []error
+	for _, i := range victims {
+		r.replicas[i].tend.Lock()
+		defer r.replicas[i].tend.Unlock()
+	}
+	for _, i := range victims {
+		errs = append(errs, r.replicas[i].Kill(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
 		r.warn("target: outage: %v", err)
 		r.away.giveUp()
-		return false
+		return
 	}
-	r.away.begin(r.clock.Now(), true)
-	if !wait(ctx, r.cfg.Profile.Target.Outage.For.Duration) {
-		return false
+	x := r.beginAbsence(ctx, victims, true)
+	if r.stayAway(ctx, victims, r.cfg.Profile.Target.Outage.For.Duration) {
+		r.restart(ctx, x, victims, "was taken down")
 	}
-	return r.restart(ctx, "was taken down")
 }
 
-// restart starts the target again and notes what that ends. It returns before
-// the proxies are back.
-func (r *run) restart(ctx context.Context, gone string) bool {
-	held, err := r.drift(ctx)
-	if err != nil {
-		r.warn("outage: what the proxies held is not known: %v", err)
+// beginAbsence notes that replicas are gone, and returns the number of that
+// absence. While others are there, the proxies may be ready again before the
+// replicas are.
+func (r *run) beginAbsence(ctx context.Context, lost []int, planned bool) int {
+	x := r.away.begin(r.clock.Now(), planned, lost)
+	if len(lost) < len(r.replicas) {
+		r.wait.Go(func() {
+			_ = poll(ctx, breakLimit, func() bool { return r.connectedTo(lost) == 0 })
+			r.awaitProxies(ctx, x)
+		})
 	}
-	if err := r.target.Restart(ctx); err != nil {
+	return x
+}
+
+// connectedTo returns how many proxies are connected to some replicas.
+func (r *run) connectedTo(replicas []int) (sum int64) {
+	counts := r.countReplicas()
+	for _, i := range replicas {
+		sum += counts[i].connected
+	}
+	return sum
+}
+
+// stayAway sleeps as long as replicas stay away. Meanwhile they are taken from the
+// addresses that new connections go to. It reports whether ctx is still good.
+func (r *run) stayAway(ctx context.Context, lost []int, d time.Duration) bool {
+	first := min(d, withdrawDelay)
+	if !wait(ctx, first) {
+		return false
+	}
+	r.offer(lost, false)
+	return wait(ctx, d-first)
+}
+
+// restart starts replicas again and notes what that ends; false if one of them is
+// not back. It returns before the proxies are back.
+func (r *run) restart(ctx context.Context, absence int, lost []int, gone string) bool {
+	var held *collect.Drift
+	all := len(lost) == len(r.replicas)
+	if all { // else what differs is under way
+		var err error
+		if held, err = r.drift(ctx); err != nil {
+			r.warn("outage: what the proxies held is not known: %v", err)
+		}
+	}
+	if err := r.startAgain(ctx, lost); err != nil {
 		if ctx.Err() == nil {
-			r.warn("target: %s and could not be started again: %v", gone, err)
+			r.warn("target: %s%s and could not be started again: %v", r.which(lost), gone, err)
 		}
 		r.away.giveUp()
 		return false
 	}
-	r.away.end(r.clock.Now(), held)
-	r.wait.Go(func() {
-		for !r.allBack() {
-			if !wait(ctx, pollEvery) {
-				return
-			}
-		}
-		r.away.back(r.clock.Now())
-	})
+	r.away.end(absence, r.clock.Now(), held)
+	if all {
+		r.wait.Go(func() { r.awaitProxies(ctx, absence) })
+	}
 	return true
 }
 
-// allBack reports whether as many proxies are ready as before the target was
-// first away.
-func (r *run) allBack() bool { return r.fleet.Counts().Ready >= r.away.wanted() }
+// startAgain starts replicas at once, and offers those that are ready to new
+// connections. Who calls it holds their tend.
+func (r *run) startAgain(ctx context.Context, lost []int) error {
+	counts := r.countReplicas()
+	errs := make([]error, len(lost))
+	var wg sync.WaitGroup
+	for k, i := range lost {
+		p := r.replicas[i]
+		p.born.Store(&counts[i])
+		wg.Go(func() {
+			if errs[k] = p.Restart(ctx); errs[k] != nil {
+				p.gone = true
+				return
+			}
+			r.offer([]int{i}, true)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// awaitProxies waits until as many proxies are ready as before the target was
+// first away, and notes that the absence is over for them.
+func (r *run) awaitProxies(ctx context.Context, absence int) {
+	for r.fleet.Counts().Ready < r.away.wanted() {
+		if !wait(ctx, pollEvery) {
+			return
+		}
+	}
+	r.away.back(absence, r.clock.Now())
+}
 
 // wait sleeps and reports whether ctx is still good.
 func wait(ctx context.Context, d time.Duration) bool {

@@ -3,6 +3,7 @@ package target
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,9 +26,9 @@ func inherited(environ []string) map[string]string {
 	return env
 }
 
-// environment is what the target of this spec runs with: what it inherits, then
-// our defaults for its kind, then the profile's.
-func environment(spec Spec, environ []string) map[string]string {
+// environment is what a replica of this spec's target runs with: what it inherits,
+// then our defaults for its kind, then the profile's.
+func environment(spec Spec, environ []string, replica int) map[string]string {
 	env := inherited(environ)
 	if spec.Kind == KindIstiod {
 		maps.Copy(env, map[string]string{
@@ -38,7 +39,7 @@ func environment(spec Spec, environ []string) map[string]string {
 			"INJECT_ENABLED":                 "false",
 			"VALIDATION_WEBHOOK_CONFIG_NAME": "",
 			"INJECTION_WEBHOOK_CONFIG_NAME":  "",
-			"POD_NAME":                       "istiod-0",
+			"POD_NAME":                       "istiod-" + strconv.Itoa(replica),
 			"POD_NAMESPACE":                  "istio-system",
 		})
 	}

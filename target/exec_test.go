@@ -22,10 +22,10 @@ func TestExecFillsPlaceholdersAndKeepsQuotedWords(t *testing.T) {
 	if last := info.Command[len(info.Command)-1]; last != "two words" {
 		t.Errorf("Command = %q", info.Command)
 	}
-	if _, err := tg.Scrape(t.Context()); err != nil {
+	if _, err := tg.Replicas()[0].Scrape(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := tg.FetchProfile(t.Context(), "goroutine", 0); err != nil {
+	if _, err := tg.Replicas()[0].FetchProfile(t.Context(), "goroutine", 0); err != nil {
 		t.Error(err)
 	}
 	if usage, err := tg.Usage(t.Context()); err != nil || usage.RSSBytes == 0 {
@@ -59,10 +59,10 @@ func TestExecWithoutMetricsSaysHowToGiveThem(t *testing.T) {
 	cfg.Spec.Kind = target.KindExec
 	cfg.Spec.Exec = cfg.Self + " --xds-address {xds}"
 	tg := start(t, cfg)
-	if _, err := tg.Scrape(t.Context()); !errors.Is(err, target.ErrNoMetrics) {
+	if _, err := tg.Replicas()[0].Scrape(t.Context()); !errors.Is(err, target.ErrNoMetrics) {
 		t.Errorf("Scrape: %v", err)
 	}
-	if _, err := tg.FetchProfile(t.Context(), "heap", 0); !errors.Is(err, target.ErrNoPprof) {
+	if _, err := tg.Replicas()[0].FetchProfile(t.Context(), "heap", 0); !errors.Is(err, target.ErrNoPprof) {
 		t.Errorf("FetchProfile: %v", err)
 	}
 	if v := tg.Info().Version; !strings.Contains(v, "xdsbench/target") {
@@ -122,14 +122,14 @@ func TestExternalTargetIsCheckedMeasuredAndLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tg.XDSAddresses()) != 2 || tg.Exited() != nil || tg.Info().PID != 0 || tg.Info().Env != nil {
+	if len(tg.XDSAddresses()) != 2 || tg.Replicas()[0].Exited() != nil || tg.Info().PID != 0 || tg.Info().Env != nil {
 		t.Errorf("Info() = %+v", tg.Info())
 	}
 	usage, err := tg.Usage(t.Context())
 	if err != nil || usage.RSSBytes < 1<<20 || usage.PeakRSSBytes < usage.RSSBytes {
 		t.Errorf("Usage() = %+v, %v", usage, err)
 	}
-	if err := tg.Restart(t.Context()); err == nil {
+	if err := tg.Replicas()[0].Restart(t.Context()); err == nil {
 		t.Error("Restart: no error")
 	}
 	if err := tg.Stop(context.Background()); err != nil {

@@ -24,11 +24,11 @@ func TestRealIstiodStartsRestartsAndStops(t *testing.T) {
 	if info.Version == "" || info.Env["PILOT_DEBOUNCE_AFTER"] != "10ms" {
 		t.Errorf("Info() = %+v", info)
 	}
-	metrics, err := tg.Scrape(t.Context())
+	metrics, err := tg.Replicas()[0].Scrape(t.Context())
 	if err != nil || !bytes.Contains(metrics, []byte("pilot_xds_pushes")) && !bytes.Contains(metrics, []byte("pilot_info")) {
 		t.Errorf("Scrape: %v, %d bytes", err, len(metrics))
 	}
-	if profile, err := tg.FetchProfile(t.Context(), "cpu", 1); err != nil || len(profile) == 0 {
+	if profile, err := tg.Replicas()[0].FetchProfile(t.Context(), "cpu", 1); err != nil || len(profile) == 0 {
 		t.Errorf("FetchProfile: %v", err)
 	}
 	usage, err := tg.Usage(t.Context())
@@ -36,7 +36,7 @@ func TestRealIstiodStartsRestartsAndStops(t *testing.T) {
 		t.Errorf("Usage() = %+v, %v", usage, err)
 	}
 	t.Logf("usage %+v", usage)
-	if err := tg.Restart(t.Context()); err != nil {
+	if err := tg.Replicas()[0].Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := tg.Stop(t.Context()); err != nil {

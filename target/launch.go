@@ -12,7 +12,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
-// launch is how a target is started and reached; it stays the same over restarts.
+// launch is how a replica is started and reached; it stays the same over restarts.
 type launch struct {
 	// args is the program and its arguments; nil for an external target.
 	args []string
@@ -28,31 +28,48 @@ type launch struct {
 	pprofURL   string
 }
 
-func newLaunch(ctx context.Context, cfg Config) (launch, error) {
+// portsPerReplica is how many free ports a replica gets.
+const portsPerReplica = 3
+
+// newLaunches returns how to start and reach each replica.
+func newLaunches(ctx context.Context, cfg Config) ([]launch, error) {
+	if cfg.Spec.Kind == KindExternal {
+		return externalLaunches(cfg.Spec), nil
+	}
 	kubeconfig, err := kubeconfigPath(cfg)
 	if err != nil {
-		return launch{}, err
+		return nil, err
 	}
-	var l launch
-	switch cfg.Spec.Kind {
-	case KindEmbedded:
-		l, err = embeddedLaunch(ctx, cfg, kubeconfig)
-	case KindIstiod:
-		l, err = istiodLaunch(ctx, cfg, kubeconfig)
-	case KindExec:
-		l, err = execLaunch(ctx, cfg, kubeconfig)
-	default:
-		return externalLaunch(cfg.Spec), nil
+	// All ports at once, so that no two replicas get the same.
+	ports, err := subprocess.FreeAddresses(ctx, cfg.Spec.Replicas*portsPerReplica)
+	if err != nil {
+		return nil, err
 	}
-	l.env = environment(cfg.Spec, cfg.Environ)
-	return l, err
+	launches := make([]launch, cfg.Spec.Replicas)
+	for i := range launches {
+		own := ports[i*portsPerReplica : (i+1)*portsPerReplica]
+		l := &launches[i]
+		switch cfg.Spec.Kind {
+		case KindEmbedded:
+			*l, err = embeddedLaunch(cfg, kubeconfig, own)
+		case KindIstiod:
+			*l, err = istiodLaunch(cfg, kubeconfig, own, i)
+		default:
+			*l, err = execLaunch(cfg, kubeconfig, own)
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.env = environment(cfg.Spec, cfg.Environ, i)
+	}
+	return launches, nil
 }
 
 // kubeconfigPath returns the absolute path of the kubeconfig file that the
 // target is to read, "" if it needs none.
 func kubeconfigPath(cfg Config) (string, error) {
 	kind := cfg.Spec.Kind
-	if kind == KindExternal || kind == KindExec && !strings.Contains(cfg.Spec.Exec, "{kubeconfig}") {
+	if kind == KindExec && !strings.Contains(cfg.Spec.Exec, "{kubeconfig}") {
 		return "", nil
 	}
 	if cfg.Kubeconfig == "" {
@@ -64,20 +81,16 @@ func kubeconfigPath(cfg Config) (string, error) {
 	return filepath.Abs(cfg.Kubeconfig)
 }
 
-func embeddedLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, error) {
+func embeddedLaunch(cfg Config, kubeconfig string, addresses []string) (launch, error) {
 	if cfg.Self == "" {
 		return launch{}, errors.New("target: kind embedded needs the path of the xdsbench executable: none was given")
 	}
-	addresses, err := subprocess.FreeAddresses(ctx, 2)
-	if err != nil {
-		return launch{}, err
-	}
 	xds, base := addresses[0], "http://"+addresses[1]
 	return launch{
-		args: []string{
+		args: append([]string{
 			cfg.Self, "controlplane",
 			"--kubeconfig", kubeconfig, "--xds-address", xds, "--http-address", addresses[1],
-		},
+		}, cfg.Spec.Args...),
 		xds:        []string{xds},
 		readyURL:   base + "/ready",
 		versionURL: base + "/version",
@@ -87,30 +100,26 @@ func embeddedLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch,
 	}, nil
 }
 
-func istiodLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, error) {
+func istiodLaunch(cfg Config, kubeconfig string, addresses []string, replica int) (launch, error) {
 	binary, err := findProgram(cfg.Spec.Binary)
 	if err != nil {
 		return launch{}, fmt.Errorf("target.binary: %w; give the path of a pilot-discovery binary", err)
 	}
-	addresses, err := subprocess.FreeAddresses(ctx, 3)
-	if err != nil {
-		return launch{}, err
-	}
 	// istiod reads ./etc and ./var of its working directory: none shall be there.
-	workDir, err := filepath.Abs(filepath.Join(cfg.Dir, "target-workdir"))
+	workDir, err := filepath.Abs(filepath.Join(cfg.Dir, FileOf("target-workdir", replica)))
 	if err != nil {
 		return launch{}, fmt.Errorf("target: %w", err)
 	}
 	monitoring := "http://" + addresses[2]
 	return launch{
-		args: []string{
+		args: append([]string{
 			binary, "discovery",
 			"--kubeconfig=" + kubeconfig,
 			"--grpcAddr=" + addresses[0],
 			"--httpAddr=" + addresses[1],
 			"--monitoringAddr=" + addresses[2],
 			"--secureGRPCAddr=", "--httpsAddr=", "--ctrlz_port=0",
-		},
+		}, cfg.Spec.Args...),
 		workDir:    workDir,
 		xds:        addresses[:1],
 		readyURL:   "http://" + addresses[1] + "/ready",
@@ -121,12 +130,8 @@ func istiodLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, e
 	}, nil
 }
 
-func execLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, error) {
+func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, error) {
 	spec := cfg.Spec
-	addresses, err := subprocess.FreeAddresses(ctx, 3)
-	if err != nil {
-		return launch{}, err
-	}
 	words, err := splitCommand(spec.Exec)
 	if err != nil {
 		return launch{}, fmt.Errorf("target.exec: %q: %w", spec.Exec, err)
@@ -154,12 +159,22 @@ func execLaunch(ctx context.Context, cfg Config, kubeconfig string) (launch, err
 	return l, nil
 }
 
-func externalLaunch(spec Spec) launch {
-	return launch{
-		xds:        spec.addresses(),
-		metricsURL: spec.MetricsURL,
-		pprofURL:   strings.TrimRight(spec.PprofURL, "/"),
+// externalLaunches has a replica per address. The first ones have the URLs, in
+// their order.
+func externalLaunches(spec Spec) []launch {
+	var launches []launch
+	metrics, pprof := list(spec.MetricsURL), list(spec.PprofURL)
+	for i, address := range spec.addresses() {
+		l := launch{xds: []string{address}}
+		if i < len(metrics) {
+			l.metricsURL = metrics[i]
+		}
+		if i < len(pprof) {
+			l.pprofURL = strings.TrimRight(pprof[i], "/")
+		}
+		launches = append(launches, l)
 	}
+	return launches
 }
 
 // findProgram returns the absolute path of an executable file, given by path or

@@ -32,24 +32,24 @@ var (
 // Scrape returns the target's metrics in the Prometheus text format, as served
 // but for the names in Spec.MetricNames.
 // It returns ErrNoMetrics if it is not known where they are.
-func (t *Target) Scrape(ctx context.Context) ([]byte, error) {
-	if t.launch.metricsURL == "" {
+func (r *Replica) Scrape(ctx context.Context) ([]byte, error) {
+	if r.launch.metricsURL == "" {
 		return nil, ErrNoMetrics
 	}
-	body, err := t.get(ctx, t.launch.metricsURL)
+	body, err := r.get(ctx, r.launch.metricsURL)
 	if err != nil {
 		return nil, fmt.Errorf("target: scrape: %w", err)
 	}
-	return rename(body, t.cfg.Spec.MetricNames), nil
+	return rename(body, r.cfg.Spec.MetricNames), nil
 }
 
 // Syncz returns istiod's page /debug/syncz, JSON that lists per proxy and type the
 // nonces last sent and last ACKed. It returns ErrNoSyncz if the target has none.
-func (t *Target) Syncz(ctx context.Context) ([]byte, error) {
-	if t.launch.synczURL == "" {
+func (r *Replica) Syncz(ctx context.Context) ([]byte, error) {
+	if r.launch.synczURL == "" {
 		return nil, ErrNoSyncz
 	}
-	return t.get(ctx, t.launch.synczURL)
+	return r.get(ctx, r.launch.synczURL)
 }
 
 // FetchProfile returns a profile of the target in pprof's format. Kind is "cpu",
@@ -58,8 +58,8 @@ func (t *Target) Syncz(ctx context.Context) ([]byte, error) {
 // Seconds is how long to observe; 0 means a snapshot, which "cpu" and "trace" do
 // not have. The target collects its garbage before a snapshot of the heap, which
 // would otherwise show the state at the end of its last collection. It returns ErrNoPprof if it is not known where they are.
-func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
-	if t.launch.pprofURL == "" {
+func (r *Replica) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
+	if r.launch.pprofURL == "" {
 		return nil, ErrNoPprof
 	}
 	kinds := []string{"cpu", "heap", "allocs", "goroutine", "mutex", "block", "threadcreate", "trace"}
@@ -69,16 +69,16 @@ func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]
 	if seconds < 0 || seconds == 0 && (kind == "cpu" || kind == "trace") {
 		return nil, fmt.Errorf("target: profile %s of %d seconds: must be at least 1", kind, seconds)
 	}
-	address := t.launch.pprofURL + "/" + kind
+	address := r.launch.pprofURL + "/" + kind
 	if kind == "cpu" {
-		address = t.launch.pprofURL + "/profile"
+		address = r.launch.pprofURL + "/profile"
 	}
 	if seconds > 0 {
 		address += "?seconds=" + strconv.Itoa(seconds)
 	} else if kind == "heap" {
 		address += "?gc=1"
 	}
-	body, err := t.get(ctx, address)
+	body, err := r.get(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("target: profile %s: %w", kind, err)
 	}
@@ -88,12 +88,12 @@ func (t *Target) FetchProfile(ctx context.Context, kind string, seconds int) ([]
 // CheckPprof makes sure that profiles come from the control plane and not from
 // somebody else at its address, such as this process: by the command line that
 // net/http/pprof serves. It returns ErrNoPprof if it is not known where they are.
-func (t *Target) CheckPprof(ctx context.Context) error {
-	base := t.launch.pprofURL
+func (r *Replica) CheckPprof(ctx context.Context) error {
+	base := r.launch.pprofURL
 	if base == "" {
 		return ErrNoPprof
 	}
-	body, err := t.get(ctx, base+"/cmdline")
+	body, err := r.get(ctx, base+"/cmdline")
 	if err != nil {
 		return fmt.Errorf("target: whose profiles are at %s: %w", base, err)
 	}
@@ -106,8 +106,8 @@ func (t *Target) CheckPprof(ctx context.Context) error {
 		return fmt.Errorf("target: %s serves the profiles of this process, not of the control plane: correct target.pprofURL", base)
 	}
 	// An exec command may well be a script that starts the server.
-	kind := t.cfg.Spec.Kind
-	if (kind == KindEmbedded || kind == KindIstiod) && !slices.Equal(theirs, t.launch.args) {
+	kind := r.cfg.Spec.Kind
+	if (kind == KindEmbedded || kind == KindIstiod) && !slices.Equal(theirs, r.launch.args) {
 		return fmt.Errorf("target: %s serves the profiles of another process: %.200q", base, theirs)
 	}
 	return nil
@@ -124,22 +124,22 @@ func ownCommand() ([]string, error) {
 
 // findVersion asks the target what it is: by its /version page, beside the
 // metrics if it is not ours; failing that, by what Go built into the program.
-func (t *Target) findVersion(ctx context.Context) string {
-	address := t.launch.versionURL
-	if address == "" && t.launch.metricsURL != "" {
-		if u, err := url.Parse(t.launch.metricsURL); err == nil {
+func (r *Replica) findVersion(ctx context.Context) string {
+	address := r.launch.versionURL
+	if address == "" && r.launch.metricsURL != "" {
+		if u, err := url.Parse(r.launch.metricsURL); err == nil {
 			address = u.ResolveReference(&url.URL{Path: "/version"}).String()
 		}
 	}
 	if address != "" {
-		if body, err := t.get(ctx, address); err == nil && len(body) <= 512 && !bytes.ContainsAny(body, "<\x00") {
+		if body, err := r.get(ctx, address); err == nil && len(body) <= 512 && !bytes.ContainsAny(body, "<\x00") {
 			return strings.TrimSpace(string(body))
 		}
 	}
-	if t.cfg.Spec.Kind != KindExec {
+	if r.cfg.Spec.Kind != KindExec {
 		return ""
 	}
-	info, err := buildinfo.ReadFile(t.launch.args[0])
+	info, err := buildinfo.ReadFile(r.launch.args[0])
 	if err != nil {
 		return "" // not a Go program
 	}

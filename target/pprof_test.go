@@ -33,7 +33,7 @@ func external(t *testing.T, pprofURL string) *target.Target {
 
 func TestOwnProfilesAreNotTakenForTheTargets(t *testing.T) {
 	tg := external(t, pprofServer(t).URL+"/debug/pprof")
-	err := tg.CheckPprof(t.Context())
+	err := tg.Replicas()[0].CheckPprof(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "of this process") {
 		t.Errorf("error = %v, want that these are the profiles of this process", err)
 	}
@@ -41,21 +41,21 @@ func TestOwnProfilesAreNotTakenForTheTargets(t *testing.T) {
 
 func TestTargetsProfilesAreItsOwn(t *testing.T) {
 	tg := start(t, fakeConfig(t, "serve"))
-	if err := tg.CheckPprof(t.Context()); err != nil {
+	if err := tg.Replicas()[0].CheckPprof(t.Context()); err != nil {
 		t.Errorf("profiles of the process we started: %v", err)
 	}
 	for _, kind := range []string{"heap", "goroutine"} {
-		if data, err := tg.FetchProfile(t.Context(), kind, 0); err != nil || len(data) == 0 {
+		if data, err := tg.Replicas()[0].FetchProfile(t.Context(), kind, 0); err != nil || len(data) == 0 {
 			t.Errorf("%s: %d bytes, %v", kind, len(data), err)
 		}
 	}
 }
 
 func TestTargetWithoutPprofSaysSo(t *testing.T) {
-	if err := external(t, "").CheckPprof(t.Context()); !errors.Is(err, target.ErrNoPprof) {
+	if err := external(t, "").Replicas()[0].CheckPprof(t.Context()); !errors.Is(err, target.ErrNoPprof) {
 		t.Errorf("error = %v, want ErrNoPprof", err)
 	}
-	if _, err := external(t, pprofServer(t).URL+"/debug/pprof").FetchProfile(t.Context(), "trace", 0); err == nil {
+	if _, err := external(t, pprofServer(t).URL+"/debug/pprof").Replicas()[0].FetchProfile(t.Context(), "trace", 0); err == nil {
 		t.Error("no error for a trace of no length")
 	}
 }

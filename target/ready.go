@@ -20,8 +20,8 @@ const tailLines = 15
 
 // awaitReady waits until the process is ready. It fails when the process ends,
 // when the time is up and when ctx is done.
-func (t *Target) awaitReady(ctx context.Context, p *subprocess.Process, logOffset int64) error {
-	timeout, cancel := context.WithTimeout(ctx, t.cfg.ReadyTimeout)
+func (r *Replica) awaitReady(ctx context.Context, p *subprocess.Process, logOffset int64) error {
+	timeout, cancel := context.WithTimeout(ctx, r.cfg.ReadyTimeout)
 	defer cancel()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -29,15 +29,15 @@ func (t *Target) awaitReady(ctx context.Context, p *subprocess.Process, logOffse
 	for {
 		select {
 		case <-p.Done():
-			return t.withTail(fmt.Errorf("target: %s ended before it was ready: %s", t.launch.args[0], p.ExitStatus()), logOffset)
+			return r.withTail(fmt.Errorf("target: %s ended before it was ready: %s", r.launch.args[0], p.ExitStatus()), logOffset)
 		case <-timeout.Done():
 			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("target: waiting for %s to be ready: %w", t.launch.args[0], err)
+				return fmt.Errorf("target: waiting for %s to be ready: %w", r.launch.args[0], err)
 			}
-			return t.withTail(fmt.Errorf("target: %s is not ready after %s: %w", t.launch.args[0], t.cfg.ReadyTimeout, last), logOffset)
+			return r.withTail(fmt.Errorf("target: %s is not ready after %s: %w", r.launch.args[0], r.cfg.ReadyTimeout, last), logOffset)
 		case <-ticker.C:
 		}
-		err := t.probe(timeout)
+		err := r.probe(timeout)
 		if err == nil {
 			return nil
 		}
@@ -50,13 +50,13 @@ func (t *Target) awaitReady(ctx context.Context, p *subprocess.Process, logOffse
 
 // probe returns nil if the target says that it is ready and all its ADS
 // addresses accept connections.
-func (t *Target) probe(ctx context.Context) error {
-	if t.launch.readyURL != "" {
-		if _, err := t.get(ctx, t.launch.readyURL); err != nil {
+func (r *Replica) probe(ctx context.Context) error {
+	if r.launch.readyURL != "" {
+		if _, err := r.get(ctx, r.launch.readyURL); err != nil {
 			return err
 		}
 	}
-	for _, address := range t.launch.xds {
+	for _, address := range r.launch.xds {
 		if err := dial(ctx, address); err != nil {
 			return err
 		}
@@ -75,9 +75,9 @@ func dial(ctx context.Context, address string) error {
 }
 
 // awaitExternal checks that each address of an external target accepts connections.
-func (t *Target) awaitExternal(ctx context.Context) error {
+func (r *Replica) awaitExternal(ctx context.Context) error {
 	var errs []error
-	for _, address := range t.launch.xds {
+	for _, address := range r.launch.xds {
 		if err := dial(ctx, address); err != nil {
 			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", address, err))
 		}
@@ -86,8 +86,8 @@ func (t *Target) awaitExternal(ctx context.Context) error {
 }
 
 // withTail adds to err the last lines of the log since offset.
-func (t *Target) withTail(err error, offset int64) error {
-	path := t.logPath()
+func (r *Replica) withTail(err error, offset int64) error {
+	path := r.logPath()
 	lines, readErr := subprocess.Tail(path, offset, tailLines)
 	switch {
 	case readErr != nil:
@@ -99,12 +99,12 @@ func (t *Target) withTail(err error, offset int64) error {
 }
 
 // get returns the body of a 200 answer of at most maxBody bytes.
-func (t *Target) get(ctx context.Context, url string) ([]byte, error) {
+func (r *Replica) get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := t.client.Do(req)
+	resp, err := r.client.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The kinds of target.
@@ -42,17 +40,28 @@ const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.l
 type Spec struct {
 	// Kind is "embedded", "istiod", "exec" or "external".
 	Kind string `json:"kind"`
+	// Replicas is how many processes of "embedded", "istiod" or "exec" run, each with
+	// ports, a log and a working directory of its own. An "external" target has as
+	// many as XDSAddress has addresses.
+	Replicas int `json:"replicas"`
+	// Balance is how each connection attempt of a proxy chooses among the replicas
+	// that are up: "round-robin" or "random".
+	Balance string `json:"balance"`
 	// Env is added to the target's environment, and wins over what we set.
 	// Only for targets that we start.
 	Env map[string]string `json:"env,omitempty"`
 	// Binary is the path of the istiod binary (pilot-discovery), or its name in PATH.
 	Binary string `json:"binary,omitempty"`
+	// Args are further arguments for the command of "embedded" and "istiod".
+	Args []string `json:"args,omitempty"`
 	// Exec is the command line of kind "exec"; see the package's documentation.
 	Exec string `json:"exec,omitempty"`
 	// XDSAddress is where the target serves ADS: HOST:PORT, several separated by
 	// commas. For "external", and for an "exec" that cannot be told its address.
 	XDSAddress string `json:"xdsAddress,omitempty"`
-	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics.
+	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics. For
+	// several addresses of an "external" target there may be as many, separated by
+	// commas; so may PprofURL.
 	MetricsURL string `json:"metricsURL,omitempty"`
 	// MetricNames says how "exec" and "external" targets name their metrics where
 	// istiod's names are not theirs: istiod's name, then the target's, such as
@@ -66,22 +75,17 @@ type Spec struct {
 	ClusterName string `json:"clusterName"`
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
 	ConnectionLimit string `json:"connectionLimit"`
-	// Outage, if set, takes a target that we started down in the steady phase,
-	// and up again.
+	// Outage, if set, takes replicas of a target that we started down in the steady
+	// phase, and up again.
 	Outage *OutageSpec `json:"outage,omitempty"`
-}
-
-// OutageSpec is a time without the target.
-type OutageSpec struct {
-	// At is how long after steady load began the target is killed.
-	At metav1.Duration `json:"at"`
-	// For is how long it then stays away.
-	For metav1.Duration `json:"for"`
 }
 
 // DefaultSpec returns the embedded control plane, with its connection limit raised.
 func DefaultSpec() Spec {
-	return Spec{Kind: KindEmbedded, ClusterName: DefaultClusterName, ConnectionLimit: LimitRaise}
+	return Spec{
+		Kind: KindEmbedded, Replicas: 1, Balance: BalanceRoundRobin,
+		ClusterName: DefaultClusterName, ConnectionLimit: LimitRaise,
+	}
 }
 
 // Validate returns all problems of the section, one per line, each beginning
@@ -102,28 +106,11 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("target.kind: %q: must be embedded, istiod, exec or external", s.Kind))
 	}
 	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateClusterName(), s.validateMetricNames(),
-		s.validateURL("metricsURL", s.MetricsURL), s.validateURL("pprofURL", s.PprofURL))
+		s.validateURLs("metricsURL", s.MetricsURL), s.validateURLs("pprofURL", s.PprofURL))
 	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
 	}
-	return errors.Join(append(errs, s.validateOutage())...)
-}
-
-func (s Spec) validateOutage() error {
-	if s.Outage == nil {
-		return nil
-	}
-	var errs []error
-	if s.Kind == KindExternal {
-		errs = append(errs, errors.New("target.outage: an external target cannot be taken down from here: leave it out"))
-	}
-	if d := s.Outage.At.Duration; d < 0 {
-		errs = append(errs, fmt.Errorf("target.outage.at: %s: must not be negative", d))
-	}
-	if d := s.Outage.For.Duration; d <= 0 {
-		errs = append(errs, fmt.Errorf("target.outage.for: %s: must be above 0s", d))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.validateReplicas(), s.validateOutage())...)
 }
 
 // validateUnused refuses fields that the kind does not read: a setting without
@@ -133,6 +120,7 @@ func (s Spec) validateUnused() error {
 		name, value string
 		kinds       []string
 	}{
+		{"args", strings.Join(s.Args, " "), []string{KindEmbedded, KindIstiod}},
 		{"binary", s.Binary, []string{KindIstiod}},
 		{"exec", s.Exec, []string{KindExec}},
 		{"xdsAddress", s.XDSAddress, []string{KindExec, KindExternal}},
@@ -193,15 +181,18 @@ func (s Spec) validateAddresses() error {
 	return errors.Join(errs...)
 }
 
-func (s Spec) addresses() []string {
-	if s.XDSAddress == "" {
+func (s Spec) addresses() []string { return list(s.XDSAddress) }
+
+// list splits what commas separate; nil of nothing.
+func list(text string) []string {
+	if text == "" {
 		return nil
 	}
-	addresses := strings.Split(s.XDSAddress, ",")
-	for i := range addresses {
-		addresses[i] = strings.TrimSpace(addresses[i])
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
 	}
-	return addresses
+	return parts
 }
 
 func (s Spec) validateEnv() error {
@@ -226,6 +217,22 @@ func (s Spec) validateClusterName() error {
 		if !slices.Contains([]string{"namespace", "service", "port"}, name) {
 			errs = append(errs, fmt.Errorf("target.clusterName: {%s}: must be {namespace}, {service} or {port}", name))
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// validateURLs checks a URL; of an external target, several.
+func (s Spec) validateURLs(field, value string) error {
+	if s.Kind != KindExternal || !strings.Contains(value, ",") {
+		return s.validateURL(field, value)
+	}
+	urls := list(value)
+	var errs []error
+	if n := len(s.addresses()); len(urls) != n {
+		errs = append(errs, fmt.Errorf("target.%s: %d URLs for %d addresses of target.xdsAddress: give one for all, or one for each", field, len(urls), n))
+	}
+	for _, u := range urls {
+		errs = append(errs, s.validateURL(field, u))
 	}
 	return errors.Join(errs...)
 }

@@ -86,11 +86,11 @@ func TestStartReturnsAReadyEmbeddedTarget(t *testing.T) {
 	if !accepts(tg.XDSAddresses()[0]) {
 		t.Errorf("%s does not accept connections", tg.XDSAddresses()[0])
 	}
-	metrics, err := tg.Scrape(t.Context())
+	metrics, err := tg.Replicas()[0].Scrape(t.Context())
 	if err != nil || !bytes.Contains(metrics, []byte("go_goroutines")) {
 		t.Errorf("Scrape: %v, %.100s", err, metrics)
 	}
-	profile, err := tg.FetchProfile(t.Context(), "heap", 0)
+	profile, err := tg.Replicas()[0].FetchProfile(t.Context(), "heap", 0)
 	if err != nil || !bytes.HasPrefix(profile, []byte{0x1f, 0x8b}) {
 		t.Errorf("FetchProfile: %v, %d bytes, want a gzip stream", err, len(profile))
 	}
@@ -98,8 +98,8 @@ func TestStartReturnsAReadyEmbeddedTarget(t *testing.T) {
 	if err != nil || usage.RSSBytes < 1<<20 || usage.PeakRSSBytes < usage.RSSBytes {
 		t.Errorf("Usage() = %+v, %v", usage, err)
 	}
-	if tg.ExitError() != nil {
-		t.Errorf("ExitError of a running target: %v", tg.ExitError())
+	if tg.Replicas()[0].ExitError() != nil {
+		t.Errorf("ExitError of a running target: %v", tg.Replicas()[0].ExitError())
 	}
 	want := "args [controlplane --kubeconfig " + cfg.Kubeconfig + " --xds-address " + tg.XDSAddresses()[0]
 	if log := readLog(t, cfg); !strings.Contains(log, want) {
@@ -143,18 +143,18 @@ func TestStartEndsWithItsContext(t *testing.T) {
 func TestExitedTellsOfACrashMidRun(t *testing.T) {
 	tg := start(t, fakeConfig(t, "dies"))
 	select {
-	case <-tg.Exited():
+	case <-tg.Replicas()[0].Exited():
 	case <-time.After(10 * time.Second):
 		t.Fatal("no notice of the end")
 	}
-	if err := tg.ExitError(); err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "out of luck") {
+	if err := tg.Replicas()[0].ExitError(); err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "out of luck") {
 		t.Errorf("ExitError() = %v", err)
 	}
 	usage, err := tg.Usage(t.Context())
 	if err != nil || usage.CPUSeconds <= 0 || usage.RSSBytes != 0 {
 		t.Errorf("Usage() after the end = %+v, %v", usage, err)
 	}
-	if _, err := tg.Scrape(t.Context()); err == nil {
+	if _, err := tg.Replicas()[0].Scrape(t.Context()); err == nil {
 		t.Error("Scrape after the end: no error")
 	}
 }
@@ -180,7 +180,7 @@ func TestStopLeavesNothingOfTheProcessGroup(t *testing.T) {
 			if deaf != (time.Since(began) >= cfg.StopGrace) {
 				t.Errorf("stopped after %s with a grace period of %s", time.Since(began), cfg.StopGrace)
 			}
-			<-tg.Exited()
+			<-tg.Replicas()[0].Exited()
 			if child := regexp.MustCompile(`child (\d+)`).FindStringSubmatch(readLog(t, cfg)); child != nil {
 				awaitGone(t, child[1])
 			}
@@ -247,12 +247,12 @@ func TestRestartKeepsAddressesAndAddsUpUsage(t *testing.T) {
 	cfg := fakeConfig(t, "serve")
 	tg := start(t, cfg)
 	first := tg.Info()
-	exited := tg.Exited()
+	exited := tg.Replicas()[0].Exited()
 	before, err := tg.Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tg.Restart(t.Context()); err != nil {
+	if err := tg.Replicas()[0].Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-exited
@@ -261,7 +261,7 @@ func TestRestartKeepsAddressesAndAddsUpUsage(t *testing.T) {
 		t.Errorf("before: %+v\nafter: %+v", first, second)
 	}
 	select {
-	case <-tg.Exited():
+	case <-tg.Replicas()[0].Exited():
 		t.Error("the new life is said to have ended")
 	default:
 	}
@@ -279,7 +279,7 @@ func TestRestartKeepsAddressesAndAddsUpUsage(t *testing.T) {
 	if accepts(first.XDSAddresses[0]) {
 		t.Error("still serving after Stop")
 	}
-	if err := tg.Restart(t.Context()); err != nil || !accepts(first.XDSAddresses[0]) {
+	if err := tg.Replicas()[0].Restart(t.Context()); err != nil || !accepts(first.XDSAddresses[0]) {
 		t.Errorf("restart after stop: %v", err)
 	}
 }
@@ -287,13 +287,13 @@ func TestRestartKeepsAddressesAndAddsUpUsage(t *testing.T) {
 func TestKilledTargetIsGoneAtOnceAndCanComeBack(t *testing.T) {
 	tg := start(t, fakeConfig(t, "serve"))
 	address, began := tg.XDSAddresses()[0], time.Now()
-	if err := tg.Kill(t.Context()); err != nil {
+	if err := tg.Replicas()[0].Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if accepts(address) || time.Since(began) > 5*time.Second {
 		t.Errorf("still serving, or gone only after %s", time.Since(began))
 	}
-	if err := tg.Restart(t.Context()); err != nil || !accepts(address) {
+	if err := tg.Replicas()[0].Restart(t.Context()); err != nil || !accepts(address) {
 		t.Errorf("restart: %v", err)
 	}
 }

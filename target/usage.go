@@ -27,25 +27,25 @@ type Usage struct {
 // Usage measures the target: a process we started, with all members of its
 // process group, in /proc; an external target by the process_* metrics that
 // Prometheus clients serve, and if it has none it returns an error.
-func (t *Target) Usage(ctx context.Context) (Usage, error) {
-	p := t.process()
+func (r *Replica) Usage(ctx context.Context) (Usage, error) {
+	p := r.process()
 	var now Usage
 	var err error
 	if p == nil {
-		now, err = t.scrapedUsage(ctx)
+		now, err = r.scrapedUsage(ctx)
 	} else {
-		now, err = processUsage(p, t.cfg.Spec.Kind == KindExec)
+		now, err = processUsage(p, r.cfg.Spec.Kind == KindExec)
 	}
 	if err != nil {
 		return Usage{}, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	// Current and peak come from two files of /proc, read one after the other: a
 	// process that grows in between would have a peak below its current size.
-	t.used.PeakRSSBytes = max(t.used.PeakRSSBytes, now.PeakRSSBytes, now.RSSBytes)
-	now.PeakRSSBytes = t.used.PeakRSSBytes
-	now.CPUSeconds += t.used.CPUSeconds
+	r.used.PeakRSSBytes = max(r.used.PeakRSSBytes, now.PeakRSSBytes, now.RSSBytes)
+	now.PeakRSSBytes = r.used.PeakRSSBytes
+	now.CPUSeconds += r.used.CPUSeconds
 	return now, nil
 }
 
@@ -104,19 +104,19 @@ func memberUsage(member procfs.Proc, pgid int) (Usage, error) {
 }
 
 // scrapedUsage reads the process collector's metrics.
-func (t *Target) scrapedUsage(ctx context.Context) (Usage, error) {
-	text, err := t.Scrape(ctx)
+func (r *Replica) scrapedUsage(ctx context.Context) (Usage, error) {
+	text, err := r.Scrape(ctx)
 	if err != nil {
 		return Usage{}, err
 	}
 	parsed, err := families(text)
 	if err != nil {
-		return Usage{}, fmt.Errorf("target: usage: metrics of %s: %w", t.launch.metricsURL, err)
+		return Usage{}, fmt.Errorf("target: usage: metrics of %s: %w", r.launch.metricsURL, err)
 	}
 	cpu, hasCPU := value(parsed["process_cpu_seconds_total"])
 	rss, hasRSS := value(parsed["process_resident_memory_bytes"])
 	if !hasCPU || !hasRSS {
-		return Usage{}, errors.New("target: usage: " + t.launch.metricsURL + " has no process_cpu_seconds_total and process_resident_memory_bytes")
+		return Usage{}, errors.New("target: usage: " + r.launch.metricsURL + " has no process_cpu_seconds_total and process_resident_memory_bytes")
 	}
 	return Usage{CPUSeconds: cpu, RSSBytes: uint64(rss), PeakRSSBytes: uint64(rss)}, nil
 }

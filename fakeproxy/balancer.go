@@ -1,0 +1,129 @@
+package fakeproxy
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/xdsbench/xdsbench/event"
+)
+
+// balancer chooses an address of the control plane for each connection attempt, as
+// a Kubernetes Service does for new connections: one that exists stays where it is.
+type balancer struct {
+	addresses []string
+	random    bool
+
+	mu        sync.Mutex // guards all below
+	rng       *rand.Rand
+	last      int    // chosen last, in turn
+	withdrawn []bool // by address
+	left      int    // not withdrawn
+}
+
+func newBalancer(addresses []string, random bool, seed uint64) *balancer {
+	return &balancer{
+		addresses: addresses, random: random, rng: generator(seed, drawAddresses, 0),
+		last: -1, withdrawn: make([]bool, len(addresses)), left: len(addresses),
+	}
+}
+
+// pick returns the index of the address to try. With all withdrawn it is any of
+// them: the attempt fails, as one to a Service without endpoints does.
+func (b *balancer) pick() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.addresses)
+	if b.random {
+		return b.draw()
+	}
+	for range n {
+		b.last = (b.last + 1) % n
+		if b.left == 0 || !b.withdrawn[b.last] {
+			break
+		}
+	}
+	return b.last
+}
+
+// draw returns one of the addresses that are left at random. Needs mu.
+func (b *balancer) draw() int {
+	if b.left == 0 {
+		return b.rng.IntN(len(b.addresses))
+	}
+	k := b.rng.IntN(b.left)
+	for i, gone := range b.withdrawn {
+		if gone {
+			continue
+		}
+		if k == 0 {
+			return i
+		}
+		k--
+	}
+	return 0 // not reached: left counts them
+}
+
+// offer sets whether an address is chosen.
+func (b *balancer) offer(address int, offered bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.withdrawn[address] == !offered {
+		return
+	}
+	b.withdrawn[address] = !offered
+	if offered {
+		b.left++
+	} else {
+		b.left--
+	}
+}
+
+// Offer sets whether new connections may go to the address at an index of
+// Config.Addresses; at first they may go to all. Connections that exist stay.
+func (f *Fleet) Offer(address int, offered bool) { f.balancer.offer(address, offered) }
+
+// AddressCounts is what went by one of the control plane's addresses.
+type AddressCounts struct {
+	// Connected is how many proxies are connected to it now; the rest are totals.
+	Connected int64
+	// Responses are by event.Type.
+	Responses []int64
+	Nacks     int64
+}
+
+// addressCounters are its counters.
+type addressCounters struct {
+	connected, nacks atomic.Int64
+	responses        [event.NumTypes]atomic.Int64
+}
+
+// ByAddress returns the present counts per address, in the order of
+// Config.Addresses.
+func (f *Fleet) ByAddress() []AddressCounts {
+	all := make([]AddressCounts, len(f.byAddress))
+	for i := range f.byAddress {
+		c := &f.byAddress[i]
+		all[i] = AddressCounts{Connected: c.connected.Load(), Nacks: c.nacks.Load()}
+		for t := range c.responses {
+			all[i].Responses = append(all[i].Responses, c.responses[t].Load())
+		}
+	}
+	return all
+}
+
+// connectedBy moves the counts of connected proxies by n. Needs mu.
+func (p *proxy) connectedBy(n int64) {
+	p.fleet.count.connected.Add(n)
+	p.fleet.byAddress[p.address].connected.Add(n)
+}
+
+// counted counts a response that the proxy has answered.
+func (p *proxy) counted(r *event.Response) {
+	p.fleet.count.responses.Add(1)
+	c := &p.fleet.byAddress[p.address]
+	c.responses[r.Type].Add(1)
+	if r.Nacked {
+		c.nacks.Add(1)
+	}
+}

@@ -1,0 +1,199 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/target"
+)
+
+// replica is one of the control plane's, with what the run knows of it.
+type replica struct {
+	*target.Replica
+
+	// addresses are its indices among the addresses that the fleet has.
+	addresses []int
+
+	// tend is held by who takes it down or brings it back, and guards gone: that it
+	// will not come back.
+	tend sync.Mutex
+	gone bool
+
+	// born are our counts when it was started again; nil if it never was.
+	born atomic.Pointer[replicaCounts]
+}
+
+// replicaCounts is what the fleet had to do with a replica.
+type replicaCounts struct {
+	connected, nacks int64
+	responses        [event.NumTypes]int64
+}
+
+// minus returns what came since o; connected is as it is now.
+func (c replicaCounts) minus(o replicaCounts) replicaCounts {
+	c.nacks -= o.nacks
+	for t := range c.responses {
+		c.responses[t] -= o.responses[t]
+	}
+	return c
+}
+
+func (c replicaCounts) allResponses() (sum int64) {
+	for _, n := range c.responses {
+		sum += n
+	}
+	return sum
+}
+
+// replicasOf lists a target's replicas; their addresses are the fleet's, in order.
+func replicasOf(t *target.Target) []*replica {
+	var all []*replica
+	next := 0
+	for _, r := range t.Replicas() {
+		own := &replica{Replica: r}
+		for range r.XDSAddresses() {
+			own.addresses = append(own.addresses, next)
+			next++
+		}
+		all = append(all, own)
+	}
+	return all
+}
+
+// exited reports whether its process has ended.
+func (p *replica) exited() bool {
+	select {
+	case <-p.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
+// several reports whether there is more than one replica.
+func (r *run) several() bool { return len(r.replicas) > 1 }
+
+// ownerOf returns the number of the replica that has an address.
+func (r *run) ownerOf(address int) int {
+	return slices.IndexFunc(r.replicas, func(p *replica) bool { return slices.Contains(p.addresses, address) })
+}
+
+// countReplicas returns the present counts of each replica.
+func (r *run) countReplicas() []replicaCounts {
+	counts := make([]replicaCounts, len(r.replicas))
+	byAddress := r.fleet.ByAddress()
+	for i, p := range r.replicas {
+		for _, address := range p.addresses {
+			c := &byAddress[address]
+			counts[i].connected += c.Connected
+			counts[i].nacks += c.Nacks
+			for t, n := range c.Responses {
+				counts[i].responses[t] += n
+			}
+		}
+	}
+	return counts
+}
+
+// connections returns how many proxies are connected to each of several replicas;
+// nil if there is one.
+func (r *run) connections() []int {
+	if !r.several() {
+		return nil
+	}
+	connected := make([]int, len(r.replicas))
+	for i, c := range r.countReplicas() {
+		connected[i] = int(c.connected)
+	}
+	return connected
+}
+
+// offer sets whether new connections may go to some replicas.
+func (r *run) offer(replicas []int, offered bool) {
+	for _, i := range replicas {
+		for _, address := range r.replicas[i].addresses {
+			r.fleet.Offer(address, offered)
+		}
+	}
+}
+
+// which names replicas in a sentence, such as "replica 1 "; "" if there is one.
+func (r *run) which(replicas []int) string {
+	if !r.several() {
+		return ""
+	}
+	var numbers []string
+	for _, i := range replicas {
+		numbers = append(numbers, strconv.Itoa(i))
+	}
+	word := "replica "
+	if len(numbers) > 1 {
+		word = "replicas "
+	}
+	return word + strings.Join(numbers, ", ") + " "
+}
+
+// describeReplicas is what the result says of each of several replicas.
+func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow) []collect.Replica {
+	o := &r.observed
+	if !r.several() || o.countsBefore == nil {
+		return nil
+	}
+	after := o.countsAfter
+	if after == nil { // the run was cut short
+		after = r.countReplicas()
+	}
+	all := make([]collect.Replica, len(r.replicas))
+	for i, p := range r.replicas {
+		x := &all[i]
+		x.Address, x.PID = strings.Join(p.XDSAddresses(), ","), p.Info().PID
+		x.ConnectionsAtSteadyStart, x.ConnectionsAtEnd = int(o.countsBefore[i].connected), int(after[i].connected)
+		x.ConnectionsMin, x.ConnectionsMax = span(lines, i, x.ConnectionsAtSteadyStart, x.ConnectionsAtEnd)
+		x.Responses = after[i].minus(o.countsBefore[i]).allResponses()
+		if u, err := p.Usage(ctx); err == nil { // a target that does not tell was warned of
+			peak := int64(u.PeakRSSBytes)
+			x.CPUSeconds, x.PeakRSSBytes = &u.CPUSeconds, &peak
+		}
+		if o.before[i] == nil || o.after == nil || o.after[i] == nil {
+			continue
+		}
+		if m, err := collect.MetricsDiff(o.before[i], o.after[i]); err == nil { // else warned of with the sums
+			x.Restarted, x.Pushes = m.Restarted, pushes(m)
+		}
+	}
+	return all
+}
+
+// span returns the fewest and the most connections of a replica in steady load and
+// drain.
+func span(lines []collect.TimelineRow, replica int, ends ...int) (fewest, most int) {
+	seen := ends
+	for _, line := range lines {
+		if (line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)) && replica < len(line.Connections) {
+			seen = append(seen, line.Connections[replica])
+		}
+	}
+	return slices.Min(seen), slices.Max(seen)
+}
+
+// pushes returns how many responses a control plane sent by its own count; nil if
+// it does not count them.
+func pushes(m *collect.Metrics) *int64 {
+	var sum int64
+	counted := false
+	for series, n := range m.Counters {
+		if base(series) == "pilot_xds_pushes" && !strings.HasSuffix(series, `err"}`) {
+			sum, counted = sum+int64(n), true
+		}
+	}
+	if !counted {
+		return nil
+	}
+	return &sum
+}
