@@ -1,0 +1,25 @@
+// Package sizing fits what a control plane costs, from results of runs, and
+// predicts what it costs at other sizes.
+//
+// All fits are ordinary least squares (QR) over terms with a meaning, with 95 %
+// intervals by Student's t:
+//
+//	memory        peak RSS = fixed + a·proxies + b·services + c·services·endpoints + d·proxies·configBytes
+//	CPU           cores in steady load = idle + c1·pushes/s + c2·bytes/s
+//	connect CPU   seconds outside steady load = fixed + a·proxies + b·proxies·configBytes
+//	latency       p99 = α + β·N + γ·N², the Universal Scalability Law
+//
+// A push is one response received by one proxy. Pushes and bytes count from the
+// start of steady load to the end of the drain, as the CPU does.
+//
+// The law (Gunther, Guerrilla Capacity Planning, 2007) gives the throughput at
+// load N as λN/(1 + σ(N−1) + κN(N−1)); the latency, N over throughput by
+// Little's law, is then (1 + σ(N−1) + κN(N−1))/λ: a polynomial of second degree
+// that can be fitted without iteration. N is the load in units of the smallest
+// measured one. The load is the number of proxies or the pushes per second,
+// whichever varied and leaves the smaller residuals.
+//
+// A term that did not vary, or that the terms before it explain, is left out,
+// and a note says where its part went. So is one that comes out negative, since
+// nothing costs less than nothing.
+package sizing

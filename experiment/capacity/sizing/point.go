@@ -1,0 +1,195 @@
+package sizing
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+// Point is what one run shows of size, load and cost. Figures that the run did
+// not measure are nil.
+type Point struct {
+	// Run is the run's folder.
+	Run string `json:"run"`
+	// Size is what the profile asked for.
+	Size
+	// Ready is how many proxies became ready.
+	Ready int `json:"ready"`
+	// PushRate and ByteRate are responses and their bytes per second, summed over
+	// all proxies; PushesPerMutation is responses per mutation and proxy.
+	PushRate          float64 `json:"pushesPerSecond"`
+	ByteRate          float64 `json:"bytesPerSecond"`
+	PushesPerMutation float64 `json:"pushesPerMutation"`
+	// ConfigBytes is the mean size of what a proxy holds.
+	ConfigBytes float64 `json:"configBytesPerProxy"`
+	// Cores and ConnectCPU (seconds) are of steady load and of the time outside it.
+	Cores      *float64 `json:"cores,omitempty"`
+	ConnectCPU *float64 `json:"connectCPUSeconds,omitempty"`
+	PeakRSS    *float64 `json:"peakRSSBytes,omitempty"`
+	// P99 is the 99th percentile of propagation.all, in seconds.
+	P99 *float64 `json:"p99Seconds,omitempty"`
+	// Doubts are why the point is not in the fits of CPU and latency.
+	Doubts []string `json:"doubts,omitempty"`
+	// Setting says what must be equal for points to be comparable.
+	Setting string `json:"setting"`
+	// Environment is where the run was made.
+	Environment *collect.Environment `json:"environment,omitempty"`
+}
+
+// Size is the size of a mesh and its load.
+type Size struct {
+	Proxies  float64 `json:"proxies"`
+	Services float64 `json:"services"`
+	// Endpoints is how many each service has.
+	Endpoints float64 `json:"endpointsPerService"`
+	// Rate is the mutations per second.
+	Rate float64 `json:"mutationsPerSecond"`
+}
+
+// BytesPerPush is the mean size of a response; zero without one.
+func (p Point) BytesPerPush() float64 {
+	if p.PushRate == 0 {
+		return 0
+	}
+	return p.ByteRate / p.PushRate
+}
+
+// SizeOf returns the size that a profile asks for.
+func SizeOf(p *profiles.Profile) Size {
+	s := Size{
+		Proxies: float64(p.Proxies.Count), Services: float64(p.Mesh.Services),
+		Endpoints: float64(p.Mesh.EndpointsPerService),
+	}
+	for _, c := range p.Churn {
+		s.Rate += float64(c.Rate)
+	}
+	return s
+}
+
+// PointOf reads a result that is saved in the folder run.
+func PointOf(run string, r *collect.Result) (Point, error) {
+	var profile profiles.Profile
+	if err := json.Unmarshal(r.Profile, &profile); err != nil {
+		return Point{}, fmt.Errorf("the profile in %s: %w", run, err)
+	}
+	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Doubts(r), Environment: r.Environment}
+	if r.Proxies != nil {
+		p.Ready = r.Proxies.Ready
+		if p.Ready < r.Proxies.Requested {
+			p.Doubts = append(p.Doubts, fmt.Sprintf("%d of %d proxies became ready", p.Ready, r.Proxies.Requested))
+		}
+	}
+	if r.Sync != nil && r.Sync.ConfigBytesPerProxy != nil {
+		p.ConfigBytes = r.Sync.ConfigBytesPerProxy.Mean
+	}
+	if r.Propagation != nil && r.Propagation.All != nil {
+		p.P99 = new(r.Propagation.All.P99)
+	}
+	p.addCost(r)
+	p.Setting = setting(&profile, r)
+	return p, nil
+}
+
+// addCost reads what the control plane used, and for how many pushes.
+func (p *Point) addCost(r *collect.Result) {
+	c := r.ControlPlane
+	if c == nil {
+		return
+	}
+	if c.PeakRSSBytes != nil {
+		p.PeakRSS = new(float64(*c.PeakRSSBytes))
+	}
+	if c.Steady == nil || c.Steady.WallSeconds <= 0 || r.Volume == nil {
+		return
+	}
+	p.Cores = new(c.Steady.Cores)
+	if c.CPUSeconds != nil {
+		p.ConnectCPU = new(*c.CPUSeconds - c.Steady.CPUSeconds)
+	}
+	var responses, bytes int64
+	for _, t := range r.Volume.ByType {
+		responses, bytes = responses+t.Responses, bytes+t.Bytes
+	}
+	p.PushRate, p.ByteRate = float64(responses)/c.Steady.WallSeconds, float64(bytes)/c.Steady.WallSeconds
+	if m := r.Mutations; m != nil && m.Applied > 0 && p.Ready > 0 {
+		p.PushesPerMutation = float64(responses) / float64(m.Applied) / float64(p.Ready)
+	}
+}
+
+// setting writes what a cost depends on beside size and load.
+func setting(p *profiles.Profile, r *collect.Result) string {
+	text := fmt.Sprintf("%s, %s proxies", p.Target.Kind, p.Proxies.Variant)
+	if r.ControlPlane != nil && r.ControlPlane.Version != "" {
+		text += ", version " + r.ControlPlane.Version
+	}
+	if len(p.Target.Env) > 0 {
+		text += fmt.Sprintf(", %v", p.Target.Env)
+	}
+	if e := r.Environment; e != nil {
+		text += fmt.Sprintf(", on %d CPUs (%s)", e.CPUs, e.CPUModel)
+	}
+	return text
+}
+
+// Load reads all results in folders and below them, in the order of their names.
+// A folder without any is an error; so is a result that cannot be read.
+func Load(folders ...string) ([]Point, error) {
+	var points []Point
+	var errs []error
+	seen := make(map[string]bool)
+	for _, folder := range folders {
+		found, err := loadFolder(folder, seen)
+		points = append(points, found...)
+		errs = append(errs, err)
+	}
+	return points, errors.Join(errs...)
+}
+
+func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
+	var files []string
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == collect.ResultFile {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%w in %s or below it: there is no %s; give the folder that runs, a sweep or a search wrote", collect.ErrNoResult, folder, collect.ResultFile)
+	}
+	slices.Sort(files)
+	var points []Point
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		full, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		if seen[full] {
+			continue
+		}
+		seen[full] = true
+		r, err := collect.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		p, err := PointOf(dir, r)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+// usable reports whether CPU and latency can be read from the point.
+func (p Point) usable() bool { return len(p.Doubts) == 0 }

@@ -1,0 +1,123 @@
+package sizing
+
+import (
+	"fmt"
+	"math"
+)
+
+// beyond is how far out of the measured range a quantity may be before it counts
+// as extrapolation: rates differ a little from run to run.
+const beyond = 1.02
+
+// Estimate is a predicted figure with its 95 % interval.
+type Estimate struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	// Extrapolated says which quantities lie outside the measured range, and how far.
+	Extrapolated []string `json:"extrapolated,omitempty"`
+}
+
+// Prediction is what the model says of a size. A figure whose fit is missing is nil.
+type Prediction struct {
+	Size
+	PushRate     float64 `json:"pushesPerSecond"`
+	BytesPerPush float64 `json:"bytesPerPush"`
+	ConfigBytes  float64 `json:"configBytesPerProxy"`
+	// CPU is in cores, Memory in bytes, P99 in seconds, ConnectCPU the CPU seconds
+	// of starting and connecting all proxies. All are of one replica that has all
+	// the load.
+	CPU        *Estimate `json:"cpuCores,omitempty"`
+	Memory     *Estimate `json:"memoryBytes,omitempty"`
+	P99        *Estimate `json:"p99Seconds,omitempty"`
+	ConnectCPU *Estimate `json:"connectCPUSeconds,omitempty"`
+	Replicas   *Replicas `json:"replicas,omitempty"`
+}
+
+// At predicts the cost at a size. The pushes are the size's mutations times its
+// proxies times the measured pushes per mutation; their bytes, and what a proxy
+// holds, are linear in services and endpoints.
+func (m *Model) At(s Size) Prediction {
+	p := m.point(s)
+	out := Prediction{Size: s, PushRate: p.PushRate, BytesPerPush: p.BytesPerPush(), ConfigBytes: p.ConfigBytes}
+	out.Memory = m.estimate(m.Memory, p)
+	out.ConnectCPU = m.estimate(m.Connect, p)
+	if len(m.PushesPerMutation) > 0 {
+		out.CPU = m.estimate(m.CPU, p)
+		if m.Latency != nil {
+			out.P99 = m.estimate(m.Latency.Fit, p)
+		}
+	}
+	return out
+}
+
+// point is what a run of this size would most likely measure of its load.
+func (m *Model) point(s Size) Point {
+	p := Point{Size: s, Ready: int(s.Proxies)}
+	p.PushesPerMutation = ratioAt(m.PushesPerMutation, s.Rate)
+	p.PushRate = s.Rate * s.Proxies * p.PushesPerMutation
+	if m.BytesPerPush != nil {
+		p.ByteRate = p.PushRate * m.BytesPerPush.at(p).Value
+	}
+	if m.ConfigBytes != nil {
+		p.ConfigBytes = m.ConfigBytes.at(p).Value
+	}
+	return p
+}
+
+func (m *Model) estimate(f *Fit, p Point) *Estimate {
+	if f == nil {
+		return nil
+	}
+	e := f.at(p)
+	e.Extrapolated = f.outside(p)
+	return &e
+}
+
+// quantity is what a fit is valid for a range of.
+type quantity struct {
+	name string
+	of   func(Point) float64
+}
+
+// quantities are those that the cost of this name depends on, whether or not the
+// points told their terms apart.
+func quantities(fit string) []quantity {
+	all := []quantity{
+		{"proxies", proxies},
+		{"services", func(p Point) float64 { return p.Services }},
+		{"endpoints per service", func(p Point) float64 { return p.Endpoints }},
+	}
+	switch fit {
+	case "CPU", "latency p99":
+		all = append(all, quantity{"mutations/s", func(p Point) float64 { return p.Rate }},
+			quantity{"pushes/s", func(p Point) float64 { return p.PushRate }})
+	}
+	return all
+}
+
+// outside lists the quantities of p beyond the range of the fitted points.
+func (f *Fit) outside(p Point) []string {
+	var found []string
+	for _, q := range quantities(f.Name) {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range f.points {
+			low, high = min(low, q.of(x)), max(high, q.of(x))
+		}
+		switch v := q.of(p); {
+		case v > high*beyond:
+			found = append(found, fmt.Sprintf("%s: %s is %.3g times the largest measured, %s", q.name, short(v), v/high, short(high)))
+		case v < low/beyond:
+			found = append(found, fmt.Sprintf("%s: %s is %.2g of the smallest measured, %s", q.name, short(v), v/low, short(low)))
+		}
+	}
+	return found
+}
+
+// short writes a quantity with four digits at most after rounding.
+func short(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}

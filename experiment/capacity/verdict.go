@@ -1,0 +1,77 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/report"
+)
+
+// Verdict is what a run or a value came to.
+type Verdict string
+
+// The verdicts.
+const (
+	// Kept is an SLO that was kept.
+	Kept Verdict = "kept"
+	// Broken is an SLO that was missed, a run that failed, or a fleet that did not
+	// become ready.
+	Broken Verdict = "broken"
+	// Saturated is a harness that was the bottleneck: nothing can be said.
+	Saturated Verdict = "saturated"
+)
+
+func (v Verdict) did() string {
+	if v == Saturated {
+		return "saturated the harness"
+	}
+	return "broke the SLO"
+}
+
+// judge fills in what a run says.
+func (s *Step) judge(r *collect.Result, err error, slo map[string]string) {
+	s.Verdict = Kept
+	broken := func(format string, args ...any) {
+		s.Verdict = Broken
+		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
+	}
+	if err != nil {
+		broken("the run failed: %v", err)
+	}
+	if r == nil {
+		return
+	}
+	if r.Harness != nil && r.Harness.WallSeconds != nil {
+		s.WallSeconds = *r.Harness.WallSeconds
+	}
+	if r.Propagation != nil && r.Propagation.All != nil {
+		s.P99 = &r.Propagation.All.P99
+	}
+	for _, e := range r.Errors {
+		broken("the result contradicts itself: %s", e)
+	}
+	if p := r.Proxies; p != nil && p.Ready < p.Requested {
+		broken("%d of %d proxies became ready", p.Ready, p.Requested)
+	}
+	verdicts, err := collect.EvaluateSLO(r, slo)
+	if err != nil {
+		broken("%v", err)
+	}
+	for _, v := range verdicts {
+		if !v.Pass {
+			broken("%s", missed(v))
+		}
+	}
+	if h := r.Harness; h != nil && h.Saturated {
+		s.Verdict, s.Reasons = Saturated, append(slices.Clone(h.Reasons), s.Reasons...)
+	}
+}
+
+// missed says by how much a limit was missed.
+func missed(s collect.SLO) string {
+	if s.Value == nil {
+		return fmt.Sprintf("%s was not measured (limit %s)", s.Metric, s.Limit)
+	}
+	return fmt.Sprintf("%s is %s (limit %s)", s.Metric, report.Amount(*s.Value, s.Unit), s.Limit)
+}
