@@ -20,16 +20,20 @@ results at any depth. A run is one sample, so repeat: five runs on each side are
 the least that can tell at the default level.
 
   for i in 1 2 3 4 5; do xdsbench run steady -q -o results/old/$i; done
-  (change something: a new build with --istiod-binary, a setting with --set)
+  (change something: a build, with --istiod-binary; a setting, with --set)
   for i in 1 2 3 4 5; do xdsbench run steady -q -o results/new/$i; done
   xdsbench compare results/old results/new
 
-` + "`xdsbench sweep steady --repeat 5 -o DIR`" + ` makes repeats too. On a machine whose speed
-drifts, make the runs in turns, old and new.
+A sweep makes its repeats in turns, so that a drift of the machine favours none:
 
-  xdsbench compare results/sotw results/delta           volumes, type by type
+  xdsbench sweep steady --target istiod --repeat 5 -o ab --vary target.binary=./old,./new
+  xdsbench compare ab/runs/01-* ab/runs/02-*
+
+More examples:
+
+  xdsbench compare results/sotw results/delta               volumes, type by type
   xdsbench compare OLD NEW --threshold 10% --threshold propagation.all.p99=25%
-  xdsbench compare OLD NEW --metric propagation.all.p99 one metric: 4 runs suffice
+  xdsbench compare OLD NEW --metric propagation.all.p99     of one metric, 4 runs can tell
   xdsbench compare OLD NEW --metric 'controlPlane.stages.*.p99' --format markdown
   xdsbench compare OLD NEW --all --format json -o compare.json
 

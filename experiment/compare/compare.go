@@ -96,19 +96,31 @@ func newMetric(name string, all []rule, slo map[string]string, o *Options) (Metr
 	better, limited := slo[name]
 	limit, own := o.threshold(name)
 	named := o.named(name)
-	if len(o.Metrics) > 0 && !named || !(named || own || limited || rule.usual || o.All) {
-		return Metric{}, false
+	shown := named || own || limited || rule.usual || o.All
+	if len(o.Metrics) > 0 {
+		shown = named
 	}
-	m := Metric{
-		Name: name, Group: groups()[rule.group], Better: rule.better,
+	if rule.better != Neither {
+		better = rule.better
+	}
+	return Metric{
+		Name: name, Group: groups()[rule.group], Better: better,
 		Threshold: limit, MustBeZero: rule.role == zero, place: place,
+		Deciding: better != Neither && rule.decides(named, own || limited),
+	}, shown
+}
+
+// decides reports whether a metric does that is asked for by name, or has a
+// limit: an SLO or a threshold of its own.
+func (r rule) decides(named, limited bool) bool {
+	switch r.role {
+	case zero, gate:
+		return true
+	case flag:
+		return named || limited
+	case inform:
 	}
-	if rule.better == Neither {
-		m.Better = better
-	}
-	asked := named || own || limited || rule.role == gate
-	m.Deciding = m.MustBeZero || asked && m.Better != Neither && (rule.role != inform || limited || own)
-	return m, true
+	return limited
 }
 
 // slos returns the metrics that the runs' profiles limit, with the direction

@@ -131,7 +131,7 @@ func mixedFields(s *Set, of fieldsOf) []string {
 	byField := valuesByField(s, of)
 	for _, name := range slices.Sorted(maps.Keys(byField)) {
 		if values := byField[name]; len(values) > 1 && name != "seed" {
-			mixed = append(mixed, fmt.Sprintf("%s (%s)", name, listed(values, ", ")))
+			mixed = append(mixed, fmt.Sprintf("%s (%s)", name, listed(values)))
 		}
 	}
 	return mixed
@@ -168,13 +168,13 @@ func doubts(s *Set, side string) []string {
 	if len(which) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d %s runs are in doubt: %s", len(which), len(s.Runs), side, listed(which, ", "))}
+	return []string{fmt.Sprintf("%d of %d %s runs are in doubt: %s", len(which), len(s.Runs), side, listed(which))}
 }
 
 // listed joins the first few of a list.
-func listed(all []string, separator string) string {
+func listed(all []string) string {
 	if len(all) <= maxListed {
-		return strings.Join(all, separator)
+		return strings.Join(all, ", ")
 	}
-	return strings.Join(all[:maxListed], separator) + fmt.Sprintf(" and %d more", len(all)-maxListed)
+	return strings.Join(all[:maxListed], ", ") + fmt.Sprintf(" and %d more", len(all)-maxListed)
 }

@@ -176,5 +176,5 @@ func (r *Report) legend() []string {
 
 // line writes a difference.
 func (d *Difference) line() string {
-	return fmt.Sprintf("%s: %s -> %s", d.Field, listed(d.Old, ", "), listed(d.New, ", "))
+	return fmt.Sprintf("%s: %s -> %s", d.Field, listed(d.Old), listed(d.New))
 }

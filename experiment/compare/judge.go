@@ -28,7 +28,7 @@ func (m *Metric) judge(alpha float64) {
 		m.Regression = m.Deciding && m.Significant && m.Verdict == Worse && m.beyond()
 	}
 	if m.Significant && m.Verdict == Worse && m.Deciding && !m.Regression {
-		m.Note = fmt.Sprintf("not beyond the threshold of %s", percent(m.Threshold))
+		m.Note = "not beyond the threshold of " + percent(m.Threshold)
 	}
 }
 

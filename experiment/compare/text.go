@@ -108,15 +108,14 @@ func (t *textWriter) table(sections []section) {
 // cells writes the name and the verdict to the left, and numbers to the right.
 func (t *textWriter) cells(mark string, cells []string, widths []int, note string) {
 	last := len(cells) - 1
-	line := mark + pad(cells[0], widths[0])
+	parts := []string{mark + pad(cells[0], widths[0])}
 	for i, cell := range cells[1:last] {
-		line += "  " + strings.Repeat(" ", widths[i+1]-utf8.RuneCountInString(cell)) + cell
+		parts = append(parts, strings.Repeat(" ", widths[i+1]-utf8.RuneCountInString(cell))+cell)
 	}
-	line += "  " + cells[last]
 	if note != "" {
-		line += " (" + note + ")"
+		note = "(" + note + ")"
 	}
-	t.line(line)
+	t.line(strings.Join(append(parts, cells[last]), "  ") + " " + note)
 }
 
 func pad(s string, width int) string {
