@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/report"
 )
 
-const reportLong = `Renders a saved result again, or the report of a sweep. The saved folder alone is
-needed: a report can be made on another machine, or by a later version.
+const reportLong = `Renders a saved result again, or the report of a sweep or of a search for the
+capacity. The saved folder alone is needed: a report can be made on another machine, or by a later version.
 
   xdsbench report results/quickstart-20260102-150405
   xdsbench report results/sweep-quickstart-20260102-150405
@@ -28,6 +29,9 @@ func reportCommand(s streams) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			if sweep.Is(args[0]) {
 				return reportSweep(s, args[0], format)
+			}
+			if capacity.Is(args[0]) {
+				return reportCapacity(s, args[0], format)
 			}
 			printer, err := printerFor(format)
 			if err != nil {

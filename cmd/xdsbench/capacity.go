@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/xdsbench/xdsbench/experiment/capacity"
+	"github.com/xdsbench/xdsbench/profiles"
+)
+
+const capacityLong = `The largest load that keeps the SLO, and what the load costs.
+
+One field of the profile grows by a factor until the SLO breaks, the range ends
+or the harness is the bottleneck; then the search bisects. A load that fails is
+run again and must fail twice. A longer run at the end, the soak, confirms the
+answer or lowers it. If the harness gives out first, the answer is "at least".
+
+  xdsbench capacity --grow proxies=100..5000
+  xdsbench capacity steady --grow rate=2/s..200/s --slo propagation.all.p99=500ms
+  xdsbench capacity --grow services=50..2000 --proxies 500 --duration 30s -o cap
+  xdsbench capacity --grow proxies=100..5000 -o cap     the same command goes on
+                                                        with what is in cap
+
+FIELD is proxies, rate, services, endpoints, or any field of the profile that is
+a whole number or a rate, such as mesh.ports or churn[0].rate. Without an SLO in
+the profile or --slo, propagation.all.p99 must be at most 2s, and nothing may be
+unreached or diverged.
+
+From the runs, a model of memory, CPU and p99 is fitted, with intervals and a
+check on runs that it has not seen. It predicts other sizes; what is not given
+is as in the runs:
+
+  xdsbench capacity --grow proxies=100..5000 --predict proxies=20000,rate=15/s
+  xdsbench capacity --from cap --predict proxies=20000,services=2000 \
+      --replica-cpu 2 --replica-memory 4GiB            no new runs
+  xdsbench capacity --from sweep1 --from sweep2 --sizes 1000x500,5000x1000
+
+The model tells apart only what varied in the runs: to learn what a service or a
+mutation costs, add runs with other services and rates by --from. Whatever lies
+outside the measured range is marked as extrapolated.`
+
+// capacityFlags are the flags of capacity.
+type capacityFlags struct {
+	profileFlags
+	grow, tolerance, soak string
+	slo, from, predict    []string
+	sizes                 []string
+	repeat                int
+	step, replicaCPU      float64
+	replicaMemory         string
+	out, format           string
+	quiet                 bool
+	kubeconfig, context   string
+}
+
+func capacityCommand(s streams) *cobra.Command {
+	var f capacityFlags
+	c := &cobra.Command{
+		Use:   "capacity [PROFILE]",
+		Short: "Find the largest load that keeps the SLO, and a sizing model",
+		Long:  capacityLong,
+		Args:  argsAtMost(1),
+		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, c, args) },
+	}
+	f.register(c)
+	flags := c.Flags()
+	flags.StringVar(&f.grow, "grow", "", "what to grow: FIELD=FROM..TO, such as proxies=100..5000 or rate=1/s..200/s")
+	flags.StringArrayVar(&f.slo, "slo", nil, "add a limit to the profile's SLO: METRIC=LIMIT, such as propagation.all.p99=2s (repeatable)")
+	flags.Float64Var(&f.step, "step", 2, "factor of growth")
+	flags.StringVar(&f.tolerance, "tolerance", "5%", "bisect until the bracket is this narrow")
+	flags.IntVar(&f.repeat, "repeat", 1, "how often to search, for the spread; the answer is the median")
+	flags.StringVar(&f.soak, "soak", "", "steady phase of the last run, at the found load; 0 for none (default twice the profile's)")
+	flags.StringArrayVar(&f.from, "from", nil, "take the runs in this folder, or below it, into the model (repeatable)")
+	flags.StringArrayVar(&f.predict, "predict", nil, "predict a size: proxies=20000,services=2000,endpoints=5,rate=15/s (repeatable)")
+	flags.StringSliceVar(&f.sizes, "sizes", []string{"1000x500", "5000x1000", "10000x2000", "20000x5000"}, "sizing table: PROXIESxSERVICES, ...")
+	flags.Float64Var(&f.replicaCPU, "replica-cpu", 0, "cores of one replica (default the measured machine's)")
+	flags.StringVar(&f.replicaMemory, "replica-memory", "", "memory of one replica, such as 4GiB (default the measured machine's)")
+	flags.StringVarP(&f.out, "out", "o", "", "folder for runs and report; one with the same search is gone on with (default results/capacity-PROFILE-TIME)")
+	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
+	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
+	return c
+}
+
+func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
+	options, plan, err := f.parse(c, args)
+	if err != nil {
+		return usageError(err)
+	}
+	if plan == nil {
+		return f.sizing(s, options)
+	}
+	makeRun, err := runner(s, f.kubeconfig, f.context)
+	if err != nil {
+		return err
+	}
+	dir := f.folder(plan.Base)
+	options.Commands = commandsOf(c, args, dir)
+	show := newProgress(s.stderr, f.quiet)
+	outcome, err := capacity.Search(ctx, capacity.Config{
+		Dir: dir, Plan: plan, Run: makeRun,
+		Progress: func(p capacity.Progress) {
+			show.step = stepOf(p)
+			show.update(p.Status)
+		},
+	})
+	show.done()
+	switch {
+	case errors.Is(err, capacity.ErrOtherPlan):
+		return usageError(err)
+	case outcome == nil || err != nil && ctx.Err() == nil:
+		return runError(err)
+	}
+	report, err := capacity.Make(dir, plan, outcome, ctx.Err() == nil, options)
+	if err == nil {
+		err = errors.Join(report.Save(dir), printCapacity(s.stdout, report, f.format, dir))
+	}
+	if err != nil || ctx.Err() != nil {
+		return interruptedOr(ctx, err)
+	}
+	return capacityVerdict(report)
+}
+
+// capacityVerdict turns an answer into the command's exit code.
+func capacityVerdict(r *capacity.Report) error {
+	switch r.Answer.Kind {
+	case capacity.Below:
+		return &exitError{code: exitSLO, err: errors.New("even the smallest load broke the SLO (see the report)")}
+	case capacity.Unknown:
+		return &exitError{code: exitFailed, err: errors.New("the search has no answer (see the report)")}
+	}
+	return nil
+}
+
+// sizing reports on saved runs alone.
+func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
+	report, err := capacity.Make("", nil, nil, true, o)
+	if err != nil {
+		return usageError(err)
+	}
+	if f.out != "" {
+		if err := capacity.NewFolder(f.out); err != nil {
+			return usageError(err)
+		}
+		if err := report.Save(f.out); err != nil {
+			return err
+		}
+	}
+	return printCapacity(s.stdout, report, f.format, f.out)
+}
+
+// parse reads the flags. Plan is nil if nothing is to be searched. The error
+// lists every problem.
+func (f *capacityFlags) parse(c *cobra.Command, args []string) (capacity.Options, *capacity.Plan, error) {
+	o := capacity.Options{From: f.from, ReplicaCPU: f.replicaCPU}
+	_, errFormat := printerFor(f.format)
+	errs := []error{errFormat}
+	add := func(err error) { errs = append(errs, err) }
+	for _, text := range f.predict {
+		w, err := capacity.ParsePredict(text)
+		o.Predict = append(o.Predict, w)
+		add(err)
+	}
+	var err error
+	o.Sizes, err = capacity.ParseSizes(f.sizes)
+	add(err)
+	if f.replicaMemory != "" {
+		if o.ReplicaMemory, err = capacity.ParseBytes(f.replicaMemory); err != nil {
+			add(fmt.Errorf("--replica-memory: %w", err))
+		}
+	}
+	if f.replicaCPU < 0 || c.Flags().Changed("replica-cpu") && f.replicaCPU == 0 {
+		add(fmt.Errorf("--replica-cpu: %g: must be above 0", f.replicaCPU))
+	}
+	if f.grow == "" && len(f.from) == 0 {
+		add(errors.New("neither --grow nor --from: give a field to grow, such as --grow proxies=100..5000, or folders of saved runs"))
+	}
+	profile, err := f.resolve(c, args)
+	add(err)
+	if f.grow == "" || err != nil {
+		return o, nil, errors.Join(errs...)
+	}
+	plan, err := f.plan(profile)
+	add(err)
+	return o, plan, errors.Join(errs...)
+}
+
+func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) {
+	base, byDefault, errSLO := capacity.WithSLO(profile, f.slo)
+	if errSLO != nil {
+		base = profile
+	}
+	grow, errGrow := capacity.ParseGrow(f.grow, profile)
+	tolerance, errTolerance := parseShare("--tolerance", f.tolerance)
+	soak, errSoak := f.soakOf(profile)
+	plan := &capacity.Plan{
+		Schema: capacity.PlanSchema, Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
+		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.kubeconfig, Context: f.context,
+	}
+	if errTolerance != nil {
+		plan.Tolerance = 0.05 // one problem is named once
+	}
+	return plan, errors.Join(errSLO, errGrow, errTolerance, errSoak, plan.Validate(), checkCluster(profile, f.kubeconfig, f.context))
+}
+
+func (f *capacityFlags) soakOf(p *profiles.Profile) (time.Duration, error) {
+	switch f.soak {
+	case "":
+		return capacity.DefaultSoak(p), nil
+	case "0":
+		return 0, nil
+	}
+	d, err := time.ParseDuration(f.soak)
+	if err != nil {
+		return 0, fmt.Errorf("--soak: %q: want a duration such as 60s, or 0 for none", f.soak)
+	}
+	return d, nil
+}
+
+// parseShare reads "5%" or "0.05".
+func parseShare(flag, text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q: want a share such as 5%%", flag, text)
+	}
+	if isPercent {
+		share /= 100
+	}
+	return share, nil
+}
+
+// folder returns where runs and report go.
+func (f *capacityFlags) folder(p *profiles.Profile) string {
+	if f.out == "" {
+		f.out = filepath.Join("results", "capacity-"+p.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	return f.out
+}
+
+// stepOf is the part of a progress line that says where the search stands.
+func stepOf(p capacity.Progress) string {
+	text := fmt.Sprintf("run %d", p.Run)
+	if p.Searches > 1 {
+		text = fmt.Sprintf("search %d of %d, %s", p.Search, p.Searches, text)
+	}
+	text += fmt.Sprintf(": %s %s", p.Stage, p.Point)
+	if p.Again {
+		text += " again"
+	}
+	return text + " in " + p.Bracket + ": "
+}
+
+// commandsOf writes the commands that repeat a search and its report.
+func commandsOf(c *cobra.Command, args []string, dir string) []string {
+	words := append([]string{c.CommandPath()}, args...)
+	c.Flags().Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(interface{ GetSlice() []string }); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if flag.Name != "out" && flag.Name != "quiet" && flag.Name != "format" {
+				words = append(words, "--"+flag.Name, quoted(v))
+			}
+		}
+	})
+	return []string{strings.Join(append(words, "--out", quoted(dir)), " "), "xdsbench report " + quoted(dir)}
+}
+
+// quoted makes a word one word of a shell.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !slices.Contains([]rune(plainRunes), r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// plainRunes need no quotes in a shell.
+const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%@+"
+
+// printCapacity writes a report to the standard output.
+func printCapacity(w io.Writer, r *capacity.Report, format, dir string) error {
+	switch format {
+	case "json":
+		return r.JSON(w)
+	case "markdown":
+		return r.Markdown(w)
+	}
+	return r.Text(w, dir)
+}
+
+// reportCapacity writes the saved report of a search again.
+func reportCapacity(s streams, dir, format string) error {
+	if _, err := printerFor(format); err != nil {
+		return usageError(err)
+	}
+	r, err := capacity.Load(dir)
+	if err != nil {
+		return usageError(err)
+	}
+	return printCapacity(s.stdout, r, format, dir)
+}

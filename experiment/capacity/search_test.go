@@ -1,0 +1,248 @@
+package capacity_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/capacity"
+	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+)
+
+func TestSearchFindsTheCapacityWithinTheTolerance(t *testing.T) {
+	t.Parallel()
+	for grow, f := range map[string]*fake{
+		"proxies=100..5000":  {Limit: 777, Load: byProxies},
+		"rate=0.5/s..200/s":  {Limit: 33.3, Load: func(s sizing.Size) float64 { return s.Rate }},
+		"services=10..4000":  {Limit: 1234, Load: func(s sizing.Size) float64 { return s.Services }},
+		"endpoints=1..60":    {Limit: 9, Load: func(s sizing.Size) float64 { return s.Endpoints }},
+		"mesh.services=1..3": {Limit: 2, Load: func(s sizing.Size) float64 { return s.Services }},
+	} {
+		t.Run(grow, func(t *testing.T) {
+			t.Parallel()
+			r, _ := search(t, f, plan(t, grow))
+			a := r.Answer
+			if a.Kind != capacity.Exactly || a.Value > f.Limit || (f.Limit-a.Value)/f.Limit > 0.05 {
+				t.Errorf("%+v, the truth is %g", a, f.Limit)
+			}
+			if !strings.Contains(a.Text, "propagation.all.p99 is 5 s (limit 2s)") {
+				t.Errorf("no reason in %q", a.Text)
+			}
+		})
+	}
+}
+
+func TestRepeatsAgreeAndShowTheSpread(t *testing.T) {
+	t.Parallel()
+	f := &fake{Limit: 777, Load: byProxies, Noise: 0.02}
+	r, _ := search(t, f, plan(t, "proxies=100..5000", func(p *capacity.Plan) { p.Repeat = 3 }))
+	if len(r.Outcome.Searches) != 3 || r.Answer.Low == nil || *r.Answer.Low != *r.Answer.High || *r.Answer.Low != r.Answer.Value {
+		t.Errorf("%+v", r.Answer)
+	}
+	if got := text(t, r); !strings.Contains(got, "3 searches kept it at 775 to 775") {
+		t.Errorf("text:\n%s", got)
+	}
+}
+
+func TestSaturatedHarnessGivesALowerBound(t *testing.T) {
+	t.Parallel()
+	f := &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}
+	r, _ := search(t, f, plan(t, "proxies=100..5000"))
+	a := r.Answer
+	if a.Kind != capacity.AtLeast || a.Value > 700 || a.Value < 0.95*700 {
+		t.Errorf("%+v", a)
+	}
+	if !strings.Contains(a.Text, "the harness saturated at ") || !strings.Contains(a.Text, "stamps were late") {
+		t.Errorf("text %q", a.Text)
+	}
+	f = &fake{Limit: 3000, HarnessLimit: 50, Load: byProxies}
+	if r, _ = search(t, f, plan(t, "proxies=100..5000")); r.Answer.Kind != capacity.Unknown {
+		t.Errorf("saturated from the start: %+v", r.Answer)
+	}
+}
+
+func TestRangeThatEndsFirstGivesABound(t *testing.T) {
+	t.Parallel()
+	r, _ := search(t, &fake{Limit: 1e6, Load: byProxies}, plan(t, "proxies=100..500"))
+	if r.Answer.Kind != capacity.AtLeast || r.Answer.Value != 500 || !strings.Contains(r.Answer.Text, "the range ended there") {
+		t.Errorf("%+v", r.Answer)
+	}
+	r, _ = search(t, &fake{Limit: 50, Load: byProxies}, plan(t, "proxies=100..500"))
+	if r.Answer.Kind != capacity.Below || r.Answer.Value != 100 {
+		t.Errorf("%+v", r.Answer)
+	}
+}
+
+func TestFailedAndUnreadyRunsBreakThePoint(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]*fake{
+		"the control plane was killed":   {Limit: 1e6, FailAbove: 400, Load: byProxies},
+		"of 4":                           {Limit: 1e6, UnreadyAbove: 400, Load: byProxies},
+		"proxies became ready":           {Limit: 1e6, UnreadyAbove: 400, Load: byProxies},
+		"propagation.all.p99 is 5 s (li": {Limit: 400, Load: byProxies},
+	} {
+		r, _ := search(t, f, plan(t, "proxies=100..5000"))
+		if r.Answer.Kind != capacity.Exactly || r.Answer.Value != 400 || !strings.Contains(r.Answer.Text, want) {
+			t.Errorf("want %q: %+v", want, r.Answer)
+		}
+	}
+}
+
+func TestSmallestLoadThatCannotRunIsAnError(t *testing.T) {
+	t.Parallel()
+	f := &fake{Limit: 1e6, FailAbove: 1, Load: byProxies}
+	_, err := capacity.Search(t.Context(), capacity.Config{Dir: filepath.Join(t.TempDir(), "out"), Plan: plan(t, "proxies=100..5000"), Run: f.run})
+	if err == nil || !strings.Contains(err.Error(), "proxies.count=100, cannot be run") || f.runs != 2 {
+		t.Errorf("after %d runs: %v", f.runs, err)
+	}
+}
+
+func TestLoadThatFailsOnceIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	r, _ := search(t, &fake{Limit: 777, Flaky: map[float64]bool{200: true}, Load: byProxies}, plan(t, "proxies=100..5000"))
+	if r.Answer.Value < 0.95*777 || !strings.Contains(text(t, r), "200 broke the SLO once and was kept once: taken as kept") {
+		t.Errorf("%+v\n%s", r.Answer, text(t, r))
+	}
+}
+
+func TestSoakConfirmsOrLowers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		soakLimit, low, high float64
+		kind, says           string
+	}{
+		{777, 739, 777, capacity.Exactly, "confirmed by a soak of 2m0s at 775"},
+		{720, 600, 720, capacity.Exactly, "lowered by the soak"},
+		{10, 0, 700, capacity.Below, "not confirmed"},
+	} {
+		r, _ := search(t, &fake{Limit: 777, SoakLimit: c.soakLimit, Load: byProxies}, plan(t, "proxies=100..5000", withSoak))
+		if a := r.Answer; a.Kind != c.kind || a.Value < c.low || a.Value > c.high || !strings.Contains(a.Soak, c.says) {
+			t.Errorf("soak up to %g: %+v", c.soakLimit, a)
+		}
+	}
+}
+
+func TestInterruptedSearchIsPartialAndGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	whole := &fake{Limit: 777, Load: byProxies}
+	want, _ := search(t, whole, plan(t, "proxies=100..5000", withSoak))
+
+	dir := filepath.Join(t.TempDir(), "out")
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{Limit: 777, Load: byProxies, OnRun: func(n int) {
+		if n == 4 {
+			cancel()
+		}
+	}}
+	p := plan(t, "proxies=100..5000", withSoak)
+	o, err := capacity.Search(ctx, capacity.Config{Dir: dir, Plan: p, Run: f.run})
+	if !errors.Is(err, context.Canceled) || o == nil {
+		t.Fatalf("outcome %v, error %v", o, err)
+	}
+	part, err := capacity.Make(dir, p, o, false, capacity.Options{})
+	if err != nil || !part.Partial || part.Answer.Kind != capacity.AtLeast || part.Answer.Value != 400 || !strings.HasPrefix(text(t, part), "PARTIAL") {
+		t.Errorf("partial report: error %v, %+v", err, part)
+	}
+
+	again := &fake{Limit: 777, Load: byProxies}
+	o, err = capacity.Search(t.Context(), capacity.Config{Dir: dir, Plan: p, Run: again.run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.runs != whole.runs-3 {
+		t.Errorf("%d runs after 3 kept ones, %d in a search at one go", again.runs, whole.runs)
+	}
+	r, err := capacity.Make(dir, p, o, true, capacity.Options{})
+	if err != nil || r.Answer.Text != want.Answer.Text {
+		t.Errorf("error %v, answer %q, at one go %q", err, r.Answer.Text, want.Answer.Text)
+	}
+}
+
+func TestFolderOfAnotherSearchIsRefused(t *testing.T) {
+	t.Parallel()
+	_, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=100..200"))
+	other := plan(t, "proxies=100..300", func(p *capacity.Plan) { p.Base.Seed = 9 })
+	_, err := capacity.Search(t.Context(), capacity.Config{Dir: dir, Plan: other})
+	if !errors.Is(err, capacity.ErrOtherPlan) || !strings.Contains(err.Error(), "grow.to: 200, not 300") || !strings.Contains(err.Error(), "profile.seed: 1, not 9") {
+		t.Errorf("error %v", err)
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "notes"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := capacity.Search(t.Context(), capacity.Config{Dir: full, Plan: other}); !errors.Is(err, capacity.ErrOtherPlan) {
+		t.Errorf("folder with other files: %v", err)
+	}
+}
+
+func TestGrowNamesEveryProblem(t *testing.T) {
+	t.Parallel()
+	base := plan(t, "proxies=1..2").Base
+	for text, want := range map[string]string{
+		"proxies":                    "want FIELD=FROM..TO",
+		"proxies=5":                  "want FIELD=FROM..TO",
+		"proxies=500..100":           "FROM (500) is above TO (100)",
+		"proxies=0..100":             "must be above 0",
+		"proxies=1.5..100":           "takes whole numbers only",
+		"proxies=a..b":               `rate "b"`,
+		"mesh.servces=1..2":          "unknown field",
+		"proxies.variant=1..2":       "variant",
+		"target.env.NAME=1..2":       "neither a whole number nor a rate",
+		"phases.steady=1..2":         "phases.steady",
+		"mesh.ports=1..100000":       "must be at most",
+		"churn[0].rate=1/s..1e9/s":   "rate",
+		"slo.propagation.all=1..2":   "neither",
+		"proxies.nack.rate=0.1..0.2": "",
+	} {
+		_, err := capacity.ParseGrow(text, base)
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--grow")) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+	for text, whole := range map[string]bool{"proxies=1..2": true, "rate=1..2": false, "churn[0].rate=1/s..90/m": false, "proxies.connectRate=10..20": false, "mesh.ports=1..3": true} {
+		if g, err := capacity.ParseGrow(text, base); err != nil || g.Whole != whole {
+			t.Errorf("%s: %+v, error %v", text, g, err)
+		}
+	}
+}
+
+func TestPlanAndSLONameEveryProblem(t *testing.T) {
+	t.Parallel()
+	p := plan(t, "proxies=1..2")
+	p.Step, p.Tolerance, p.Repeat, p.Soak.Duration = 1, 0, 0, -1
+	err := p.Validate()
+	for _, want := range []string{"--step: 1:", "--tolerance: 0 %", "--repeat: 0", "--soak: -1ns"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if _, _, err := capacity.WithSLO(p.Base, []string{"x", "propagation.all.p99"}); err == nil || strings.Count(err.Error(), "--slo") != 2 {
+		t.Errorf("error %v", err)
+	}
+	with, byDefault, err := capacity.WithSLO(p.Base, []string{"propagation.all.p50=1s"})
+	if err != nil || byDefault || with.SLO["propagation.all.p50"] != "1s" || len(with.SLO) != 4 {
+		t.Errorf("%v, %t, error %v", with, byDefault, err)
+	}
+}
+
+func TestEveryStepIsKeptWithItsVerdict(t *testing.T) {
+	t.Parallel()
+	r, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=100..400"))
+	steps := r.Outcome.Searches[0].Steps
+	if len(steps) < 5 || steps[0].Verdict != capacity.Kept || steps[1].Verdict != capacity.Broken || steps[1].Value != steps[2].Value {
+		t.Errorf("%+v", steps)
+	}
+	for _, s := range steps {
+		if _, err := collect.Load(filepath.Join(dir, s.Run)); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.ContainsFunc(steps, func(s capacity.Step) bool { return s.Stage == capacity.StageBisect }) {
+		t.Error("no bisection")
+	}
+}
