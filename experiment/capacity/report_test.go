@@ -1,0 +1,169 @@
+package capacity_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment/capacity"
+	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+)
+
+func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
+	t.Parallel()
+	f := &fake{Limit: 777, Load: byProxies, Noise: 0.005}
+	p := plan(t, "proxies=50..5000", withSoak)
+	dir := filepath.Join(t.TempDir(), "out")
+	o, err := capacity.Search(t.Context(), capacity.Config{Dir: dir, Plan: p, Run: f.run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := capacity.Make(dir, p, o, true, capacity.Options{
+		Predict: []capacity.Want{{Proxies: 600}, {Proxies: 20000, Services: 2000, Rate: 15}}, ReplicaCPU: 0.5, ReplicaMemory: 4 << 30,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, beyond := r.Predictions[0], r.Predictions[1]
+	const rate = 4
+	if want := 0.05 + 1e-4*600*rate; math.Abs(inside.CPU.Value-want) > 0.05*want || len(inside.CPU.Extrapolated) > 0 {
+		t.Errorf("CPU at 600: %+v, want %g", inside.CPU, want)
+	}
+	if want := 50e6 + 1e5*600; math.Abs(inside.Memory.Value-want) > 0.05*want || inside.Rate != rate || inside.Services != 100 {
+		t.Errorf("memory at 600: %+v, want %g", inside.Memory, want)
+	}
+	if inside.Replicas.Count != 1 || beyond.Replicas.Count < 70 {
+		t.Errorf("replicas: %+v and %+v", inside.Replicas, beyond.Replicas)
+	}
+	got := text(t, r)
+	for _, want := range []string{
+		"CAPACITY  proxies.count=775 keeps the SLO, 800 does not",
+		"confirmed by a soak of 2m0s at 775",
+		"(the default, as the profile has none)",
+		"20,000 × 2,000 at 15/s extrapolates: proxies: 20000 is",
+		"services: 2000 is 20 times the largest measured, 100",
+		"Hold-out check fitted on",
+		`memory: "per service" did not vary: its part is in "fixed"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestHoldOutPredictsWhatItHasNotSeen(t *testing.T) {
+	t.Parallel()
+	r, _ := search(t, &fake{Limit: 800, Load: byProxies, Noise: 0.005}, plan(t, "proxies=50..5000"))
+	h := r.HoldOut
+	if h == nil || h.Full != 800 || h.Half != 400 || h.FittedRuns != 4 || h.FullRuns != 1 || len(h.Lines) != 3 {
+		t.Fatalf("%+v", h)
+	}
+	for _, l := range h.Lines {
+		if math.Abs(l.Error) > 0.2 || len(l.Predicted.Extrapolated) == 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+func TestSavedReportIsRenderedAgainFromItsFileAlone(t *testing.T) {
+	t.Parallel()
+	r, dir := search(t, &fake{Limit: 777, Load: byProxies, Noise: 0.01}, plan(t, "proxies=50..5000"))
+	for _, file := range []string{"report.json", "report.md", "cpu.svg", "memory.svg", "latency.svg", "capacity.json"} {
+		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "runs")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := capacity.Load(dir)
+	if err != nil || !capacity.Is(dir) {
+		t.Fatal(err)
+	}
+	if text(t, r) != text(t, again) {
+		t.Errorf("%s\nis not\n%s", text(t, again), text(t, r))
+	}
+	var a, b bytes.Buffer
+	if err := errors.Join(r.Markdown(&a), again.Markdown(&b)); err != nil || a.String() != b.String() {
+		t.Errorf("Markdown differs, error %v", err)
+	}
+	for _, want := range []string{"# CAPACITY", "## Residuals: memory", "## Assumptions", "## Environment", "![CPU in steady load](cpu.svg)"} {
+		if !strings.Contains(a.String(), want) {
+			t.Errorf("no %q in the Markdown", want)
+		}
+	}
+}
+
+func TestSavedRunsAloneGiveTheModelAndTheKnee(t *testing.T) {
+	t.Parallel()
+	found, dir := search(t, &fake{Limit: 777, Load: byProxies, Noise: 0.01}, plan(t, "proxies=50..5000"))
+	byRate := func(s sizing.Size) float64 { return s.Rate }
+	_, other := search(t, &fake{Limit: 1e6, Load: byRate, Noise: 0.01}, plan(t, "rate=1/s..32/s"))
+	r, err := capacity.Make("", nil, nil, true, capacity.Options{From: []string{dir, other, dir}, Predict: []capacity.Want{{Proxies: 2000}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Answer == nil || r.Answer.Text != found.Answer.Text || len(r.Points) != len(found.Points)+6 {
+		t.Errorf("answer %+v, %d points", r.Answer, len(r.Points))
+	}
+	if r.Limits.PushRate == 0 || r.Predictions[0].Replicas.Count != 3 {
+		t.Errorf("limits %+v, replicas %+v", r.Limits, r.Predictions[0].Replicas)
+	}
+	_, err = capacity.Make("", nil, nil, true, capacity.Options{From: []string{t.TempDir()}})
+	if !errors.Is(err, collect.ErrNoResult) {
+		t.Errorf("empty folder: %v", err)
+	}
+}
+
+func TestDoubtfulRunsAreListed(t *testing.T) {
+	t.Parallel()
+	r, _ := search(t, &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}, plan(t, "proxies=50..5000"))
+	if got := text(t, r); !strings.Contains(got, "not in the fits of CPU and latency: ") || !strings.Contains(got, "proxies.count-800: the harness was the bottleneck: stamps were late") {
+		t.Errorf("text:\n%s", got)
+	}
+}
+
+func TestJSONHasTheDocumentedSchema(t *testing.T) {
+	t.Parallel()
+	r, _ := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))
+	var out bytes.Buffer
+	if err := r.JSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(out.Bytes(), &fields); err != nil || fields["schema"] != "xdsbench/capacity-report/v1" {
+		t.Errorf("schema %v, error %v", fields["schema"], err)
+	}
+	for _, name := range []string{"answer", "plan", "outcome", "points", "model", "limits", "assumptions"} {
+		if fields[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+func TestPredictAndSizesNameEveryProblem(t *testing.T) {
+	t.Parallel()
+	_, err := capacity.ParsePredict("proxies=x,speed=3,rate=0,services")
+	for _, want := range []string{`proxies is "x"`, `"speed" is not a key: there are proxies, services, endpoints and rate`, `rate is "0"`, `"services": want KEY=VALUE`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %s in %v", want, err)
+		}
+	}
+	if w, err := capacity.ParsePredict("proxies=20000, services=2000,endpoints=5,rate=15/s"); err != nil || w != (capacity.Want{Proxies: 20000, Services: 2000, Endpoints: 5, Rate: 15}) {
+		t.Errorf("%+v, error %v", w, err)
+	}
+	if _, err := capacity.ParseSizes([]string{"1000x500", "x", "0x5", "10"}); err == nil || strings.Count(err.Error(), "--sizes") != 3 {
+		t.Errorf("error %v", err)
+	}
+	for text, want := range map[string]float64{"4GiB": 4 << 30, "2GB": 2e9, "-1GiB": 0, "lots": 0} {
+		if got, err := capacity.ParseBytes(text); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %g, error %v", text, got, err)
+		}
+	}
+}
