@@ -30,9 +30,9 @@ func (r *Report) sections() []section {
 		r.predictionSection("Predicted", r.Predictions),
 		r.predictionSection("Sizing", r.Sizes),
 		{title: "One replica", lines: r.limitLines()},
-		{title: "Beyond", lines: r.beyondLines()},
 		{title: "Notes", lines: r.noteLines()},
 	}
+	all = append(all, section{title: "Inputs", lines: r.inputLines(), detail: true})
 	for _, f := range r.fits() {
 		all = append(all, residualSection(f))
 	}
@@ -125,25 +125,50 @@ func (r *Report) costOf(step Step) []string {
 	return cells
 }
 
-// fits are those there are.
+// fits are those of costs that there are.
 func (r *Report) fits() []*sizing.Fit {
 	m := r.Model
-	all := []*sizing.Fit{m.CPU, m.Memory, m.Connect, nil, m.BytesPerPush, m.ConfigBytes}
+	all := []*sizing.Fit{m.CPU, m.Memory, m.Connect, nil}
 	if m.Latency != nil {
 		all[3] = m.Latency.Fit
 	}
 	return slices.DeleteFunc(all, func(f *sizing.Fit) bool { return f == nil })
 }
 
+// fitLine writes a fit as a formula.
+func fitLine(f *sizing.Fit) string {
+	var terms []string
+	for _, c := range f.Coefficients {
+		terms = append(terms, fmt.Sprintf("%s %s (%s to %s)", amount(c.Value, c.Unit), c.Term, amount(c.Low, c.Unit), amount(c.High, c.Unit)))
+	}
+	text := f.Name + " = " + strings.Join(terms, " + ") + "; "
+	if len(terms) > 1 {
+		text += fmt.Sprintf("R² %.4f, ", f.R2)
+	}
+	return text + fmt.Sprintf("largest error %s, %d runs", percent(f.MaxRelativeError), len(f.Residuals))
+}
+
+// inputLines say what pushes and configuration are predicted from.
+func (r *Report) inputLines() []string {
+	var lines []string
+	for _, f := range []*sizing.Fit{r.Model.BytesPerPush, r.Model.ConfigBytes} {
+		if f != nil {
+			lines = append(lines, fitLine(f))
+			for _, n := range f.Notes {
+				lines = append(lines, f.Name+": "+n)
+			}
+		}
+	}
+	for _, x := range r.Model.PushesPerMutation {
+		lines = append(lines, fmt.Sprintf("pushes per mutation and proxy at %s/s: %.3g", count(x.Rate), x.Value))
+	}
+	return lines
+}
+
 func (r *Report) modelLines() []string {
 	var lines []string
 	for _, f := range r.fits() {
-		var terms []string
-		for _, c := range f.Coefficients {
-			terms = append(terms, fmt.Sprintf("%s %s (%s to %s)", amount(c.Value, c.Unit), c.Term, amount(c.Low, c.Unit), amount(c.High, c.Unit)))
-		}
-		lines = append(lines, f.Name+" = "+strings.Join(terms, " + "),
-			fmt.Sprintf("  R² %.4f, largest error %s, %d runs", f.R2, percent(f.MaxRelativeError), len(f.Residuals)))
+		lines = append(lines, fitLine(f))
 	}
 	if u := r.Model.Latency; u != nil {
 		text := fmt.Sprintf("scalability law: N = 1 is %s %s, contention σ %.3g, coherency κ %.3g", count(u.Unit), u.Load, u.Contention, u.Coherency)
@@ -153,7 +178,7 @@ func (r *Report) modelLines() []string {
 		lines = append(lines, text)
 	}
 	if len(lines) > 0 {
-		lines = append(lines, "in brackets: 95 % intervals; a push is one response received by one proxy")
+		lines = append(lines, "in brackets, and after ±: 95 % intervals; a push is one response received by one proxy")
 	}
 	return lines
 }
@@ -174,13 +199,18 @@ func (r *Report) holdOutSection() section {
 }
 
 func (r *Report) predictionSection(title string, list []sizing.Prediction) section {
-	s := section{title: title, table: [][]string{{"proxies × services", "mutations/s", "CPU cores", "memory", "p99", "connecting, CPU", "replicas", "extrapolated"}}}
+	s := section{title: title, table: [][]string{{"proxies × services", "mutations/s", "CPU cores", "memory", "p99", "connecting", "replicas", "beyond the runs"}}}
+	beyond := false
 	for _, p := range list {
+		out := outside(p)
+		beyond = beyond || out != ""
 		s.table = append(s.table, []string{
 			count(p.Proxies) + " × " + count(p.Services), count(p.Rate),
-			estimate(p.CPU, "cores"), estimate(p.Memory, "bytes"), estimate(p.P99, "s"), estimate(p.ConnectCPU, "s"),
-			replicas(p.Replicas), yesNo(len(outside(p)) > 0),
+			estimate(p.CPU, ""), estimate(p.Memory, "bytes"), estimate(p.P99, "s"), estimate(p.ConnectCPU, "s"), replicas(p.Replicas), out,
 		})
+	}
+	if beyond {
+		s.lines = []string{"beyond the runs the model extrapolates, and the intervals do not cover what may change there: measure nearer before relying on it"}
 	}
 	return s
 }
@@ -190,45 +220,32 @@ func replicas(r *sizing.Replicas) string {
 	case r == nil:
 		return "unknown"
 	case len(r.Impossible) > 0:
-		return "no number: " + strings.Join(r.Impossible, ", ") + " of one proxy is too much"
+		return "no number: " + strings.Join(r.Impossible, ", ") + " of one proxy is above the limit"
 	}
 	text := strconv.Itoa(r.Count)
 	switch {
 	case r.High == 0:
-		text += ", or no number at the high ends"
+		text += " or more"
 	case r.High > r.Count:
 		text += fmt.Sprintf(" to %d", r.High)
 	}
 	return text + " (" + r.Binding + ")"
 }
 
-// outside lists what a prediction extrapolates, each quantity once.
-func outside(p sizing.Prediction) []string {
+// outside names what a prediction extrapolates, and by which factor.
+func outside(p sizing.Prediction) string {
 	var all []string
 	for _, e := range []*sizing.Estimate{p.CPU, p.Memory, p.P99, p.ConnectCPU} {
 		if e == nil {
 			continue
 		}
-		for _, text := range e.Extrapolated {
-			if !slices.Contains(all, text) {
+		for _, b := range e.Extrapolated {
+			if text := fmt.Sprintf("%s ×%.3g", b.Quantity, b.Factor); !slices.Contains(all, text) {
 				all = append(all, text)
 			}
 		}
 	}
-	return all
-}
-
-func (r *Report) beyondLines() []string {
-	var lines []string
-	for _, p := range slices.Concat(r.Predictions, r.Sizes) {
-		if out := outside(p); len(out) > 0 {
-			lines = append(lines, fmt.Sprintf("%s × %s at %s/s extrapolates: %s", count(p.Proxies), count(p.Services), count(p.Rate), strings.Join(out, "; ")))
-		}
-	}
-	if len(lines) > 0 {
-		lines = append(lines, "the intervals do not cover what may change beyond the measured range: measure nearer to the size before relying on it")
-	}
-	return lines
+	return strings.Join(all, ", ")
 }
 
 func (r *Report) limitLines() []string {
@@ -244,7 +261,7 @@ func (r *Report) limitLines() []string {
 		lines = append(lines, "p99 up to "+amount(l.P99, "s")+", the SLO's")
 	}
 	if l.PushRate > 0 {
-		lines = append(lines, "the knee: "+count(l.PushRate)+" pushes/s, "+l.KneeFrom)
+		lines = append(lines, count(l.PushRate)+" pushes/s, "+l.KneeFrom)
 	}
 	return lines
 }

@@ -35,16 +35,23 @@ func figure(value *float64, unit string) string {
 	return amount(*value, unit)
 }
 
-// estimate writes a figure and its interval; cores have their unit in the head of
-// the column.
+// estimate writes a figure and how far its interval reaches up.
 func estimate(e *sizing.Estimate, unit string) string {
 	switch {
 	case e == nil:
 		return "unknown"
-	case unit == "cores":
-		return fmt.Sprintf("%.3g (%.3g to %.3g)", e.Value, e.Low, e.High)
+	case e.Value == 0:
+		return amount(0, unit)
 	}
-	return amount(e.Value, unit) + " (" + interval(e, unit) + ")"
+	text := amount(e.Value, unit)
+	if unit == "" {
+		text = fmt.Sprintf("%.3g", e.Value)
+	}
+	half := 100 * (e.High - e.Value) / e.Value
+	if half >= 10 {
+		return text + fmt.Sprintf(" ± %.0f %%", half)
+	}
+	return text + fmt.Sprintf(" ± %.2g %%", half)
 }
 
 func interval(e *sizing.Estimate, unit string) string {
@@ -54,10 +61,3 @@ func interval(e *sizing.Estimate, unit string) string {
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", share*100) }
 
 func signed(share float64) string { return fmt.Sprintf("%+.1f %%", share*100) }
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}

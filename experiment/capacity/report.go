@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
@@ -122,6 +123,9 @@ func (r *Report) load(dir string, from []string) error {
 		r.Environment = points[len(points)-1].Environment
 	}
 	for i := range r.Points {
+		if dir != "" {
+			r.Points[i].Run = strings.TrimPrefix(r.Points[i].Run, filepath.Clean(dir)+string(filepath.Separator))
+		}
 		r.Points[i].Environment = nil
 	}
 	return err
@@ -170,9 +174,9 @@ func (r *Report) limit(o Options) {
 	}
 	if at, err := r.Plan.Base.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil {
 		l.PushRate = r.Model.At(sizing.SizeOf(at)).PushRate
-		l.KneeFrom = "the pushes per second at " + r.Plan.Grow.setting(r.Answer.Value)
+		l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the knee"
 		if r.Answer.Kind == AtLeast {
-			l.KneeFrom += ", the largest load that was measured: the knee lies above"
+			l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the largest load measured; the knee lies above"
 		}
 	}
 }
@@ -199,7 +203,7 @@ func assumptions() []string {
 		"the size of a push and the configuration of a proxy are linear in services and endpoints, as far as those varied in the runs",
 		"CPU is the mean of steady load; connecting, start and garbage collection peaks need room beside it",
 		"replicas share the proxies evenly, and each holds all services and sees all mutations",
-		"intervals are 95 % for one more run on the same machine, with independent errors of equal size; they hold only where nothing is extrapolated",
+		"intervals are 95 % for one more run on the same machine, with independent errors of equal size (of the latency: in proportion to it); they hold only where nothing is extrapolated",
 		"the control plane had the machine to share with the harness, the API server in memory included",
 	}
 }

@@ -46,10 +46,11 @@ func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
 		"CAPACITY  proxies.count=775 keeps the SLO, 800 does not",
 		"confirmed by a soak of 2m0s at 775",
 		"(the default, as the profile has none)",
-		"20,000 × 2,000 at 15/s extrapolates: proxies: 20000 is",
-		"services: 2000 is 20 times the largest measured, 100",
+		"20,000 × 2,000",
+		"services ×20",
+		"beyond the runs the model extrapolates",
 		"Hold-out check fitted on",
-		`memory: "per service" did not vary: its part is in "fixed"`,
+		`memory: "per service" and "per endpoint" did not vary: what it costs is in "fixed"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -55,7 +56,9 @@ type Fit struct {
 	points  []Point
 	terms   []term
 	inverse *mat.SymDense // of X'X
-	sigma   float64       // of the residuals
+	sigma   float64       // of the residuals, as a share of the cost if relative
+
+	relative bool
 }
 
 // term is one regressor.
@@ -72,7 +75,10 @@ func constant(name, unit string) term {
 type fitter struct {
 	name, unit string
 	inflation  float64
-	terms      []term // the first is constant; the most trusted first
+	// relative minimises relative errors, for a cost whose errors grow with it and
+	// that jumps where the control plane is overloaded.
+	relative bool
+	terms    []term // the first is constant; the most trusted first
 	cost       func(Point) float64
 }
 
@@ -82,7 +88,7 @@ func (f fitter) fit(points []Point) (*Fit, string) {
 	if len(points) < 3 {
 		return nil, fmt.Sprintf("%s: not fitted: %d usable runs, and it takes 3", f.name, len(points))
 	}
-	fit := &Fit{Name: f.name, Unit: f.unit, points: points}
+	fit := &Fit{Name: f.name, Unit: f.unit, points: points, relative: f.relative}
 	y := make([]float64, len(points))
 	for i, p := range points {
 		y[i] = f.cost(p)
@@ -111,19 +117,23 @@ func (f *Fit) note(format string, args ...any) {
 // fewer than there are points.
 func (f fitter) distinct(fit *Fit, points []Point) []term {
 	kept := f.terms[:1:1]
+	var constants []string
 	for _, t := range f.terms[1:] {
 		column := values(t, points)
 		total := aroundMean(column)
 		switch {
 		case total <= 1e-9*floats.Dot(column, column):
-			fit.note("%q did not vary: its part is in %q", t.name, f.terms[0].name)
+			constants = append(constants, strconv.Quote(t.name))
 		case len(kept)+1 >= len(points):
 			fit.note("%q is left out: %d runs are too few for one more term", t.name, len(points))
 		case unexplained(column, kept, points) < total/f.inflation:
-			fit.note("%q moves with the other terms (%s): its part is in theirs", t.name, names(kept[1:]))
+			fit.note("%q moves with the other terms (%s): what it costs is in theirs", t.name, names(kept[1:]))
 		default:
 			kept = append(kept, t)
 		}
+	}
+	if len(constants) > 0 {
+		fit.note("%s did not vary: what it costs is in %q", strings.Join(constants, " and "), f.terms[0].name)
 	}
 	return kept
 }
@@ -171,9 +181,18 @@ func solve(x *mat.Dense, y []float64) []float64 {
 	return append([]float64(nil), beta.RawVector().Data...)
 }
 
-// solve returns the coefficients, and notes the inverse of X'X.
+// solve returns the coefficients, and notes the inverse of X'X. Rows are divided
+// by their cost to make errors relative.
 func (f *Fit) solve(y []float64) []float64 {
 	x, scale := design(f.terms, f.points)
+	if f.relative {
+		ones := make([]float64, len(y))
+		for i := range y {
+			ones[i] = 1
+			floats.Scale(1/y[i], x.RawRowView(i))
+		}
+		y = ones
+	}
 	beta := solve(x, y)
 	var normal mat.SymDense
 	normal.SymOuterK(1, x.T())
@@ -216,21 +235,44 @@ func (f *Fit) conclude(beta, y []float64) {
 		for j, t := range f.terms {
 			r.Fitted += beta[j] * t.of(p)
 		}
-		squares += (r.Fitted - y[i]) * (r.Fitted - y[i])
 		if y[i] != 0 {
 			r.Error = r.Fitted/y[i] - 1
+		}
+		if f.relative {
+			squares += r.Error * r.Error
+		} else {
+			squares += (r.Fitted - y[i]) * (r.Fitted - y[i])
 		}
 		f.MaxRelativeError = max(f.MaxRelativeError, math.Abs(r.Error))
 		f.Residuals = append(f.Residuals, r)
 	}
 	f.sigma = math.Sqrt(squares / float64(f.DegreesOfFreedom))
-	if total := aroundMean(y); total > 0 {
-		f.R2 = 1 - squares/total
-	}
+	f.R2 = f.explained(y, squares)
 	for j, t := range f.terms {
 		half := f.student() * f.sigma * math.Sqrt(f.inverse.At(j, j))
 		f.Coefficients = append(f.Coefficients, Coefficient{t.name, t.unit, beta[j], beta[j] - half, beta[j] + half})
 	}
+}
+
+// explained is R²: how much better the fit is than the best constant, by the
+// errors that it minimises.
+func (f *Fit) explained(y []float64, squares float64) float64 {
+	total := aroundMean(y)
+	if f.relative {
+		inverse := make([]float64, len(y))
+		for i, v := range y {
+			inverse[i] = 1 / v
+		}
+		best := floats.Sum(inverse) / floats.Dot(inverse, inverse)
+		total = 0
+		for _, x := range inverse {
+			total += (best*x - 1) * (best*x - 1)
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return 1 - squares/total
 }
 
 // student is the factor of a two-sided interval.
@@ -247,7 +289,11 @@ func (f *Fit) at(p Point) Estimate {
 		x.SetVec(j, t.of(p))
 		e.Value += f.Coefficients[j].Value * t.of(p)
 	}
-	half := f.student() * f.sigma * math.Sqrt(1+mat.Inner(x, f.inverse, x))
+	own := 1.0 // the variance of one run, in units of sigma²
+	if f.relative {
+		own = e.Value * e.Value
+	}
+	half := f.student() * f.sigma * math.Sqrt(own+mat.Inner(x, f.inverse, x))
 	e.Low, e.High = max(0, e.Value-half), e.Value+half
 	return e
 }

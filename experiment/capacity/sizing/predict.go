@@ -1,9 +1,6 @@
 package sizing
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // beyond is how far out of the measured range a quantity may be before it counts
 // as extrapolation: rates differ a little from run to run.
@@ -14,8 +11,18 @@ type Estimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// Extrapolated says which quantities lie outside the measured range, and how far.
-	Extrapolated []string `json:"extrapolated,omitempty"`
+	// Extrapolated lists the quantities that lie outside the measured range.
+	Extrapolated []Beyond `json:"extrapolated,omitempty"`
+}
+
+// Beyond is a quantity outside of the range from Low to High that was measured.
+// Factor is by how much: of the high end if above 1, else of the low one.
+type Beyond struct {
+	Quantity string  `json:"quantity"`
+	Value    float64 `json:"value"`
+	Factor   float64 `json:"factor"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
 }
 
 // Prediction is what the model says of a size. A figure whose fit is missing is nil.
@@ -97,8 +104,8 @@ func quantities(fit string) []quantity {
 }
 
 // outside lists the quantities of p beyond the range of the fitted points.
-func (f *Fit) outside(p Point) []string {
-	var found []string
+func (f *Fit) outside(p Point) []Beyond {
+	var found []Beyond
 	for _, q := range quantities(f.Name) {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, x := range f.points {
@@ -106,18 +113,10 @@ func (f *Fit) outside(p Point) []string {
 		}
 		switch v := q.of(p); {
 		case v > high*beyond:
-			found = append(found, fmt.Sprintf("%s: %s is %.3g times the largest measured, %s", q.name, short(v), v/high, short(high)))
+			found = append(found, Beyond{q.name, v, v / high, low, high})
 		case v < low/beyond:
-			found = append(found, fmt.Sprintf("%s: %s is %.2g of the smallest measured, %s", q.name, short(v), v/low, short(low)))
+			found = append(found, Beyond{q.name, v, v / low, low, high})
 		}
 	}
 	return found
-}
-
-// short writes a quantity with four digits at most after rounding.
-func short(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.4g", v)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,7 +141,7 @@ func TestWhatDidNotVaryIsNotTakenForKnown(t *testing.T) {
 	near(t, "fixed, with the services in it", coefficient(t, m.Memory, "fixed").Value, fixedBytes+100*serviceBytes, 1e-6)
 	near(t, "per push, with the bytes in it", coefficient(t, m.CPU, "per push").Value, pushSeconds+500*byteSeconds, 1e-6)
 	for fit, want := range map[*sizing.Fit]string{
-		m.Memory: `"per service" did not vary: its part is in "fixed"`,
+		m.Memory: `"per service" and "per endpoint" did not vary: what it costs is in "fixed"`,
 		m.CPU:    `"per byte pushed" moves with the other terms (per push)`,
 	} {
 		if notes := strings.Join(fit.Notes, "\n"); !strings.Contains(notes, want) {
@@ -148,8 +149,12 @@ func TestWhatDidNotVaryIsNotTakenForKnown(t *testing.T) {
 		}
 	}
 	e := m.At(sizing.Size{Proxies: 1600, Services: 1000, Endpoints: 5, Rate: 4}).Memory
-	if text := strings.Join(e.Extrapolated, "\n"); !strings.Contains(text, "proxies: 1600 is 2 times the largest measured, 800") || !strings.Contains(text, "services: 1000 is 10 times") {
-		t.Errorf("extrapolated: %q", text)
+	want := []sizing.Beyond{
+		{Quantity: "proxies", Value: 1600, Factor: 2, Low: 100, High: 800},
+		{Quantity: "services", Value: 1000, Factor: 10, Low: 100, High: 100},
+	}
+	if !slices.Equal(e.Extrapolated, want) {
+		t.Errorf("extrapolated: %+v", e.Extrapolated)
 	}
 	if inside := m.At(sizing.Size{Proxies: 300, Services: 100, Endpoints: 5, Rate: 4}); len(inside.Memory.Extrapolated)+len(inside.CPU.Extrapolated) > 0 {
 		t.Errorf("within the range, yet extrapolated: %+v", inside)
@@ -223,6 +228,22 @@ func TestScalabilityLawComesBack(t *testing.T) {
 		t.Fatal("no peak")
 	}
 	near(t, "peak", *u.Peak, unit*math.Sqrt((1-sigma)/kappa), 1e-6)
+}
+
+func TestOverloadedRunsStayOutOfTheLatency(t *testing.T) {
+	t.Parallel()
+	points := grid(0.02, 1)
+	for range 3 {
+		p := measured(sizing.Size{Proxies: 450, Services: 50, Endpoints: 5, Rate: 8}, 0, rand.New(rand.NewPCG(1, 1)))
+		*p.P99 = 5
+		points = append(points, p)
+	}
+	m := sizing.NewModel(points)
+	got := m.At(sizing.Size{Proxies: 400, Services: 50, Endpoints: 5, Rate: 8}).P99
+	near(t, "p99 below the knee", got.Value, restSeconds+400*loadSeconds, 0.05)
+	if notes := strings.Join(m.Latency.Notes, "\n"); !strings.Contains(notes, "did not keep up: "+points[len(points)-1].Run) {
+		t.Errorf("notes %q", notes)
+	}
 }
 
 func TestReplicasFollowTheBindingLimit(t *testing.T) {

@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 	"slices"
+	"strings"
 )
 
 // The loads that latency can grow with.
@@ -29,7 +30,7 @@ type USL struct {
 // fitUSL takes the load that explains the latency best.
 func fitUSL(points []Point) (best *USL, note string) {
 	for _, load := range []string{LoadProxies, LoadPushes} {
-		fit, why := uslFitter(load).fit(points)
+		fit, why := fitLaw(load, points)
 		if fit == nil {
 			return nil, why
 		}
@@ -39,6 +40,37 @@ func fitUSL(points []Point) (best *USL, note string) {
 	}
 	best.parameters()
 	return best, ""
+}
+
+// overload is how many times the law's latency a run must have to count as one in
+// which the control plane did not keep up: its latency is then a matter of how
+// long the run was, and the law says nothing of it.
+const overload = 3
+
+// fitLaw fits the runs in which the control plane kept up.
+func fitLaw(load string, points []Point) (*Fit, string) {
+	var left []string
+	for {
+		fit, why := uslFitter(load).fit(points)
+		if fit == nil {
+			return nil, why
+		}
+		var kept []Point
+		for i, r := range fit.Residuals {
+			if r.Measured > overload*r.Fitted {
+				left = append(left, r.Run)
+			} else {
+				kept = append(kept, points[i])
+			}
+		}
+		if len(kept) == len(points) {
+			if len(left) > 0 {
+				fit.note("left out, since their p99 is more than %d times the law's, so that the control plane did not keep up: %s", overload, strings.Join(left, ", "))
+			}
+			return fit, ""
+		}
+		points = kept
+	}
 }
 
 // samePrecision keeps rounding errors from choosing between equal loads.
@@ -53,14 +85,17 @@ func loadOf(load string) func(Point) float64 {
 }
 
 func uslFitter(load string) fitter {
-	n := loadOf(load)
+	n, unit := loadOf(load), "proxy"
+	if load == LoadPushes {
+		unit = "push/s"
+	}
 	return fitter{
-		name: "latency p99", unit: "s", inflation: polynomialInflation,
+		name: "latency p99", unit: "s", inflation: polynomialInflation, relative: true,
 		cost: func(p Point) float64 { return *p.P99 },
 		terms: []term{
 			constant("at no load", "s"),
-			{"per unit of load (" + load + ")", "s", n},
-			{"per unit of load squared", "s", func(p Point) float64 { return n(p) * n(p) }},
+			{"per " + unit, "s", n},
+			{"per " + unit + " squared", "s", func(p Point) float64 { return n(p) * n(p) }},
 		},
 	}
 }
