@@ -71,7 +71,7 @@ func Finished(dir string, p *profiles.Profile) (*collect.Result, bool) {
 	if err != nil || r.Partial {
 		return nil, false
 	}
-	var saved profiles.Profile
+	saved := profiles.Default() // an earlier version's result lacks newer fields
 	if err := json.Unmarshal(r.Profile, &saved); err != nil {
 		return nil, false
 	}

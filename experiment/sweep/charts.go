@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ func (r *Report) charts() []namedChart {
 				LogX: axis.log(), Series: r.series(i, axis, of.figure),
 			}
 			if len(c.Series) > 0 {
+				c.LogY = wide(c.Series)
 				all = append(all, namedChart{file: of.file + "-" + fileName(v.short()) + ".svg", chart: c})
 			}
 		}
@@ -163,5 +165,21 @@ func (r *Report) scatter() chart.Chart {
 			c.Series = append(c.Series, s)
 		}
 	}
+	c.LogY = wide(c.Series)
 	return c
+}
+
+// wide reports whether the values are positive and so far apart that the small
+// ones would not be seen on a linear axis.
+func wide(series []chart.Series) bool {
+	low, high := math.Inf(1), 0.0
+	for _, s := range series {
+		for _, p := range s.Points {
+			low, high = min(low, p.Y), max(high, p.Y)
+			if p.Low != p.High {
+				low = min(low, p.Low)
+			}
+		}
+	}
+	return low > 0 && high >= 20*low
 }

@@ -42,6 +42,10 @@ const (
 	Unreached = "propagation.unreached"
 )
 
+// cpuStep is the unit in which Linux gives a process's processor time, USER_HZ
+// (proc_pid_stat(5)), in seconds.
+const cpuStep = 0.01
+
 // figure is how to read one figure from a result; ok is false if it was not
 // measured.
 type figure struct {
@@ -179,6 +183,8 @@ type Figure struct {
 	Max    float64 `json:"max"`
 	// Unit is "s", "bytes" or empty.
 	Unit string `json:"unit,omitempty"`
+	// Step is how finely it was measured, where that matters.
+	Step float64 `json:"step,omitempty"`
 }
 
 // spread is the width of the range in relation to the median.
@@ -189,9 +195,13 @@ func (f Figure) spread() float64 {
 	return (f.Max - f.Min) / math.Abs(f.Median)
 }
 
-// overlaps reports whether the ranges over the repeats have a value in common: the
-// two are then told apart by noise at most.
-func (f Figure) overlaps(o Figure) bool { return f.Min <= o.Max && o.Min <= f.Max }
+// overlaps reports whether the ranges over the repeats have a value in common, or
+// are no further apart than what was measured is exact: the two are then told apart
+// by noise at most.
+func (f Figure) overlaps(o Figure) bool {
+	step := max(f.Step, o.Step)
+	return f.Min <= o.Max+step && o.Min <= f.Max+step
+}
 
 // summarise makes the figures of one setting's results. What a result lacks is
 // left out of that figure.
@@ -205,7 +215,11 @@ func summarise(results []*collect.Result) map[string]Figure {
 			}
 		}
 		if len(values) > 0 {
-			all[f.name] = Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: f.unit}
+			x := Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: f.unit}
+			if f.name == CPUSeconds {
+				x.Step = cpuStep
+			}
+			all[f.name] = x
 		}
 	}
 	return all

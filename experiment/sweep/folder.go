@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/profiles"
 )
 
 // The files of a sweep's folder.
@@ -70,7 +71,8 @@ func loadPlan(dir string) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading a sweep: %w", err)
 	}
-	var p Plan
+	base := profiles.Default() // an earlier version's plan lacks newer fields
+	p := Plan{Base: &base}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}

@@ -153,6 +153,18 @@ type contrast struct {
 	mergedDiff string   // the command that shows the difference by function
 }
 
+// fewSamples is the processor time, at pprof's 100 samples a second, below which
+// shares of it say little.
+const fewSamples = 1.0
+
+// caveat is empty if the profiles hold enough.
+func (c *contrast) caveat() string {
+	if least := min(c.a.Total*float64(c.a.Runs), c.b.Total*float64(c.b.Runs)); least < fewSamples {
+		return fmt.Sprintf("Few samples: %.0f in one of the two. Use a longer pprof.cpu, or more load.", 100*least)
+	}
+	return ""
+}
+
 // contrasted returns the two ends of the front, or the cheapest and the dearest
 // setting where the front has one point; nil without processor profiles of both.
 func (r *Report) contrasted(dir string) *contrast {

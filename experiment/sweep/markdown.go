@@ -25,7 +25,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	if c := r.contrasted(""); c != nil {
 		markdownTable(&out, c.table())
-		fmt.Fprintf(&out, "\nBy function, in this folder: `%s`\n", c.mergedDiff)
+		fmt.Fprintf(&out, "\n%s\n\nBy function, in this folder: `%s`\n", c.caveat(), c.mergedDiff)
 	}
 	if notes := r.notes(); len(notes) > 0 {
 		out.WriteString("\n## Notes\n\n")
@@ -69,7 +69,7 @@ func markdownTable(out *bytes.Buffer, t table) {
 		}
 		fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
 		if i == 0 {
-			fmt.Fprintf(out, "| --- | :--%s |\n", strings.Repeat(" | --:", len(row)-2))
+			fmt.Fprintf(out, "|%s%s\n", strings.Repeat(" :-- |", t.left), strings.Repeat(" --: |", len(row)-t.left))
 		}
 	}
 }

@@ -5,14 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/combin"
+
 	"github.com/xdsbench/xdsbench/report"
 )
 
-// table is a table of the reports. The first column names a setting or a part.
+// table is a table of the reports. The first columns name a setting or a part.
 type table struct {
 	title string
 	head  []string
 	rows  [][]string
+	// left is how many columns are aligned to the left; the others are figures.
+	left int
 }
 
 // The marks before a setting's name.
@@ -44,16 +48,14 @@ func legend() string {
 
 // tradeOff is the table that settings are chosen from.
 func (r *Report) tradeOff() table {
-	t := table{title: "Latency and cost", head: []string{"", "setting", "p50", "p99", "(least to largest)", "last proxy p99", "CPU", "(least to largest)", "peak RSS", "valid runs"}}
+	t := r.newTable("Latency and cost: medians (least to largest)", "p50", "p99", "last proxy p99", "CPU", "peak RSS", "sound runs")
 	if r.hasSLO() {
 		t.head = append(t.head, "SLO")
 	}
 	for i := range r.Settings {
 		o := &r.Settings[i]
-		row := []string{
-			r.mark(o), o.label(), o.cell(LatencyP50), o.cell(LatencyP99), o.rangeCell(LatencyP99), o.cell(LastProxyP99),
-			o.cell(CPUSeconds), o.rangeCell(CPUSeconds), o.cell(PeakRSS), fmt.Sprintf("%d of %d", o.Valid, len(o.Runs)),
-		}
+		row := append(r.key(o), o.cell(LatencyP50), o.cellWithRange(LatencyP99), o.cell(LastProxyP99),
+			o.cellWithRange(CPUSeconds), o.cell(PeakRSS), fmt.Sprintf("%d of %d", o.Valid, len(o.Runs)))
 		if r.hasSLO() {
 			row = append(row, o.sloCell())
 		}
@@ -64,15 +66,34 @@ func (r *Report) tradeOff() table {
 
 // work is the table of what the control plane did for it.
 func (r *Report) work() table {
-	t := table{title: "Work", head: []string{"", "setting", "debounce", "queue", "generation", "rounds", "changes per round", "pushes", "saved", "received", "NACKs", "unreached"}}
+	t := r.newTable("Work", "debounce", "queue", "generation", "rounds", "changes per round", "pushes", "saved", "received", "NACKs", "unreached")
 	for i := range r.Settings {
 		o := &r.Settings[i]
-		t.rows = append(t.rows, []string{
-			r.mark(o), o.label(), o.cell(DebounceMean), o.cell(QueueMean), o.cell(PushMean), o.cell(Rounds), o.cell(MutationsPerRound),
-			o.cell(Pushes), o.savedCell(), o.cell(BytesReceived), o.cell(Nacks), o.cell(Unreached),
-		})
+		t.rows = append(t.rows, append(r.key(o), o.cell(DebounceMean), o.cell(QueueMean), o.cell(PushMean), o.cell(Rounds), o.cell(MutationsPerRound),
+			o.cell(Pushes), o.savedCell(), o.cell(BytesReceived), o.cell(Nacks), o.cell(Unreached)))
 	}
 	return t
+}
+
+// newTable has a column for the marks and one per varied field before the figures.
+func (r *Report) newTable(title string, figures ...string) table {
+	head := []string{""}
+	for _, v := range r.Plan.Vary {
+		head = append(head, v.short())
+	}
+	return table{title: title, head: append(head, figures...), left: len(head)}
+}
+
+// key is a setting's cells in the columns of newTable.
+func (r *Report) key(o *Outcome) []string {
+	cells := []string{r.mark(o)}
+	for _, v := range r.Plan.Vary {
+		cells = append(cells, o.Values[v.Field])
+	}
+	if o.Base {
+		cells[len(cells)-1] += " (as the profile)"
+	}
+	return cells
 }
 
 // table shows the parts of two settings' processor time side by side.
@@ -80,6 +101,7 @@ func (c *contrast) table() table {
 	t := table{
 		title: fmt.Sprintf("CPU by part: %s against %s", c.from.Name, c.to.Name),
 		head:  []string{"", "part", "first", "share", "second", "share", "difference"},
+		left:  2,
 	}
 	for _, name := range c.parts {
 		a, b := c.a.Parts[name], c.b.Parts[name]
@@ -100,13 +122,6 @@ func signed(x float64, unit string) string {
 
 func (r *Report) hasSLO() bool { return len(r.Plan.Base.SLO) > 0 || r.variesSLO() }
 
-func (o *Outcome) label() string {
-	if o.Base {
-		return o.Name + " (as the profile)"
-	}
-	return o.Name
-}
-
 // cell writes a figure's median; "-" if it was not measured.
 func (o *Outcome) cell(name string) string {
 	f, ok := o.Figures[name]
@@ -116,16 +131,17 @@ func (o *Outcome) cell(name string) string {
 	return report.Amount(f.Median, f.Unit)
 }
 
-func (o *Outcome) rangeCell(name string) string {
+// cellWithRange adds the least and the largest: "22 ms (21.7 to 22.4)".
+func (o *Outcome) cellWithRange(name string) string {
 	f, ok := o.Figures[name]
-	if !ok {
-		return "-"
+	if !ok || f.Min == f.Max {
+		return o.cell(name)
 	}
-	low, high := report.Amount(f.Min, f.Unit), report.Amount(f.Max, f.Unit)
-	if number, unit, ok := strings.Cut(low, " "); ok && strings.HasSuffix(high, " "+unit) {
-		low = number
+	middle, low, high := o.cell(name), report.Amount(f.Min, f.Unit), report.Amount(f.Max, f.Unit)
+	if _, unit, ok := strings.Cut(middle, " "); ok && strings.HasSuffix(low, " "+unit) && strings.HasSuffix(high, " "+unit) {
+		low, high = strings.TrimSuffix(low, " "+unit), strings.TrimSuffix(high, " "+unit)
 	}
-	return low + " to " + high
+	return fmt.Sprintf("%s (%s to %s)", middle, low, high)
 }
 
 func (o *Outcome) savedCell() string {
@@ -167,7 +183,25 @@ func (r *Report) notes() []string {
 			notes = append(notes, fmt.Sprintf("%s: %d of %d runs are still to be made", o.Name, n, len(o.Runs)))
 		}
 	}
+	if !r.Partial && r.Plan.Repeat < surelyRepeated {
+		notes = append(notes, chance(r.Plan.Repeat))
+	}
 	return append(notes, r.Warnings...)
+}
+
+// surelyRepeated is from how many repeats on two equal settings seldom look
+// different.
+const surelyRepeated = 4
+
+// chance says how often settings that do not differ have ranges that do not
+// overlap: of all orders of 2n equal runs, those where one setting's n come first,
+// or last.
+func chance(n int) string {
+	orders := combin.Binomial(2*n, n)
+	if n == 1 {
+		return "with a single run of each setting, no difference can be told from noise"
+	}
+	return fmt.Sprintf("with %d repeats, one comparison in %d of settings that do not differ looks like a difference; more repeats say more", n, orders/2)
 }
 
 func (o *Outcome) count(state string) (n int) {

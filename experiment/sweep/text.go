@@ -19,7 +19,7 @@ func (r *Report) Text(w io.Writer, dir string) error {
 	if c := r.contrasted(dir); c != nil {
 		out.WriteByte('\n')
 		textTable(&out, c.table())
-		fmt.Fprintf(&out, "\nBy function: %s\n", c.mergedDiff)
+		fmt.Fprintf(&out, "\n%s\nBy function: %s\n", c.caveat(), c.mergedDiff)
 	}
 	textList(&out, "Notes", r.notes())
 	textList(&out, "Front", r.frontNames())
@@ -66,7 +66,7 @@ func textTable(out *bytes.Buffer, t table) {
 		var cells []string
 		for i, cell := range row {
 			blank := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i < 2 {
+			if i < t.left {
 				cells = append(cells, cell+blank)
 			} else {
 				cells = append(cells, blank+cell)

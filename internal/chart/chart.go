@@ -32,10 +32,11 @@ type Chart struct {
 	Series                []Series
 }
 
-// The size of a chart.
+// The size of a chart, and the room around it.
 const (
 	width  = 18 * vg.Centimeter
 	height = 11 * vg.Centimeter
+	margin = 3 * vg.Millimeter
 )
 
 // SVG writes the chart.
@@ -56,7 +57,7 @@ func (c Chart) SVG(w io.Writer) error {
 	scale(&p.Y, c.LogY)
 	p.Y.Max += headroom(c)(p.Y.Min, p.Y.Max)
 	canvas := vgsvg.New(width, height)
-	p.Draw(draw.New(canvas))
+	p.Draw(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("chart %q: %w", c.Title, err)
 	}
@@ -168,6 +169,7 @@ func scale(a *plot.Axis, log bool) {
 		if a.Max <= a.Min {
 			a.Max = a.Min + 1
 		}
+		a.Max += 0.03 * (a.Max - a.Min)
 		return
 	}
 	a.Min, a.Max = a.Min/1.3, a.Max*1.3
