@@ -28,8 +28,8 @@ type Sink interface {
 // Config is what a Fleet needs.
 type Config struct {
 	Spec Spec
-	// Addresses are the control plane's, HOST:PORT. Each connection attempt takes the
-	// next one, or any one if Random.
+	// Addresses are the control plane's, HOST:PORT. Connection attempts take them in
+	// turn, or any one if Random.
 	Addresses []string
 	Random    bool
 	// Identities are the proxies; there must be Spec.Count of them.
@@ -86,7 +86,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err := f.build(sources); err != nil {
 		return nil, err
 	}
-	f.cfg.Identities = nil // with their metadata, which is encoded now
+	f.cfg.Identities = nil // each proxy has its own
 	return f, nil
 }
 
@@ -137,10 +137,9 @@ func (f *Fleet) newProxy(i int) (*proxy, error) {
 	if p.roots, err = id.roots(); err != nil {
 		return nil, err
 	}
-	if p.node, err = id.node(); err != nil {
+	if _, err = id.node(); err != nil {
 		return nil, err
 	}
-	p.id.Metadata = nil
 	if spec.Nack.Rate > 0 {
 		p.nacks = generator(seed, drawNacks, uint64(i))
 	}

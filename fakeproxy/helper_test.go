@@ -85,7 +85,7 @@ func config(addr string, v event.Variant, n int, opts ...option) fakeproxy.Confi
 	for i := range cfg.Spec.Count {
 		cfg.Identities = append(cfg.Identities, fakeproxy.Identity{
 			ID:       fmt.Sprintf("sidecar~10.0.0.%d~p%d.ns~ns.svc.cluster.local", i, i),
-			Metadata: map[string]any{"NAMESPACE": "ns"},
+			Metadata: func() map[string]any { return map[string]any{"NAMESPACE": "ns"} },
 			Variant:  v,
 		})
 	}

@@ -23,8 +23,10 @@ type Identity struct {
 	ID string
 	// Cluster is the node's cluster, the service it belongs to. May be empty.
 	Cluster string
-	// Metadata is the node metadata, of values that structpb accepts.
-	Metadata map[string]any
+	// Metadata returns the node metadata, of values that structpb accepts. It is
+	// called for each stream, so that a large fleet does not hold it, and must
+	// return the same each time. May be nil.
+	Metadata func() map[string]any
 	Locality Locality
 	Variant  event.Variant
 	// Roots are the types that the proxy asks for of its own accord. Empty means
@@ -71,16 +73,18 @@ func clientFeatures() []string {
 // node encodes the node that goes with the first request of each stream: Envoy
 // is set up with set_node_on_first_message_only for ADS.
 func (id *Identity) node() ([]byte, error) {
-	metadata, err := structpb.NewStruct(id.Metadata)
-	if err != nil {
-		return nil, fmt.Errorf("proxy %q: metadata: %w", id.ID, err)
-	}
 	n := &corev3.Node{
-		Id: id.ID, Cluster: id.Cluster, Metadata: metadata,
+		Id: id.ID, Cluster: id.Cluster,
 		Locality: &corev3.Locality{Region: id.Locality.Region, Zone: id.Locality.Zone},
 	}
 	if roots, err := id.roots(); err == nil && isEnvoy(roots) {
 		n.UserAgentName, n.ClientFeatures = "envoy", clientFeatures()
+	}
+	if id.Metadata != nil {
+		var err error
+		if n.Metadata, err = structpb.NewStruct(id.Metadata()); err != nil {
+			return nil, fmt.Errorf("proxy %q: metadata: %w", id.ID, err)
+		}
 	}
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(n)
 	if err != nil {

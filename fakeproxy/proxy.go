@@ -23,8 +23,7 @@ type typeState struct {
 type proxy struct {
 	fleet   *Fleet
 	index   int
-	id      Identity     // without Metadata, which is in node
-	node    []byte       // encoded
+	id      Identity
 	roots   []event.Type // asked for of its own accord
 	dialect dialect
 	link    *link

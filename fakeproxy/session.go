@@ -123,7 +123,10 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 // The node goes with the first request only; but ztunnel tells it for each type.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#basic-protocol-overview
 func (p *proxy) open(out *outbox) {
-	node := p.node
+	node, err := p.id.node()
+	if err != nil {
+		p.fleet.cfg.Log.Error("node", "error", err) // New has tried: metadata has changed
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out = out

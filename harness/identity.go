@@ -24,16 +24,18 @@ func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identit
 		Variant:  variant,
 		Cluster:  p.Service + "." + p.Namespace,
 		Locality: fakeproxy.Locality{Region: p.Region, Zone: p.Zone},
-		Metadata: map[string]any{
-			"NAME":            p.Name,
-			"NAMESPACE":       p.Namespace,
-			"SERVICE_ACCOUNT": p.ServiceAccount,
-			"CLUSTER_ID":      clusterID,
-			"MESH_ID":         "cluster.local",
-			"ISTIO_VERSION":   istioVersion,
-			"INSTANCE_IPS":    p.IP,
-			"NODE_NAME":       p.Node,
-			"LABELS":          labels(p, kind),
+		Metadata: func() map[string]any {
+			return map[string]any{
+				"NAME":            p.Name,
+				"NAMESPACE":       p.Namespace,
+				"SERVICE_ACCOUNT": p.ServiceAccount,
+				"CLUSTER_ID":      clusterID,
+				"MESH_ID":         "cluster.local",
+				"ISTIO_VERSION":   istioVersion,
+				"INSTANCE_IPS":    p.IP,
+				"NODE_NAME":       p.Node,
+				"LABELS":          labels(p, kind),
+			}
 		},
 	}
 	if kind == fakeproxy.KindZtunnel {

@@ -43,7 +43,7 @@ func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
 		if id.ID != kind+"~198.18.0.1~xdsbench-0.ns~ns.svc.cluster.local" {
 			t.Errorf("%s: node ID %q", kind, id.ID)
 		}
-		own, ok := id.Metadata["LABELS"].(map[string]any)
+		own, ok := id.Metadata()["LABELS"].(map[string]any)
 		for name, value := range want {
 			if !ok || own[name] != value {
 				t.Errorf("%s: label %s: %v, want %v", kind, name, own[name], value)

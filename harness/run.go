@@ -145,6 +145,7 @@ func (r *run) start(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
 	}
+	r.mesh.ForgetFleet()
 	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
 	if r.target, err = target.Start(ctx, target.Config{
 		Spec: p.Target, Kubeconfig: r.cluster.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Environ: r.cfg.Environ, Log: r.log,
@@ -173,7 +174,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	r.crew.identities = nil // the fleet has encoded them
+	r.crew.identities = nil // the fleet has them
 	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
 	if r.cfg.SelfProfile {
 		if r.profile, err = startSelfProfile(r.cfg.Dir); err != nil {

@@ -243,6 +243,15 @@ func (m *Mesh) All() iter.Seq[*Service] {
 	}
 }
 
+// ForgetFleet drops the models of the fleet's services, for which nobody asks once
+// their objects are made: at a large fleet they are most of the mesh. Proxies stays.
+func (m *Mesh) ForgetFleet() {
+	for _, s := range m.Fleet {
+		delete(m.byKey, s.Key())
+	}
+	m.Fleet = nil
+}
+
 // Objects yields every object in the order in which to create them: namespaces,
 // nodes, services, service accounts, pods, slices. The status of nodes and pods
 // is filled in, and has to be written by itself on an API server that treats it

@@ -113,7 +113,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 
 // gcPercent is how much garbage a run lets pile up, in percent of what is live,
 // instead of 100: a fleet is large, lives long, and leaves little.
-const gcPercent = 50
+const gcPercent = 15
 
 // saveMemory sets gcPercent, unless the environment has GOGC.
 func saveMemory(environ []string) {
