@@ -6,14 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/profiles"
@@ -161,87 +156,6 @@ func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
 	return printCapacity(s.stdout, report, f.format, f.out)
 }
 
-// parse reads the flags. Plan is nil if nothing is to be searched. The error
-// lists every problem.
-func (f *capacityFlags) parse(c *cobra.Command, args []string) (capacity.Options, *capacity.Plan, error) {
-	o := capacity.Options{From: f.from, ReplicaCPU: f.replicaCPU}
-	_, errFormat := printerFor(f.format)
-	errs := []error{errFormat}
-	add := func(err error) { errs = append(errs, err) }
-	for _, text := range f.predict {
-		w, err := capacity.ParsePredict(text)
-		o.Predict = append(o.Predict, w)
-		add(err)
-	}
-	var err error
-	o.Sizes, err = capacity.ParseSizes(f.sizes)
-	add(err)
-	if f.replicaMemory != "" {
-		if o.ReplicaMemory, err = capacity.ParseBytes(f.replicaMemory); err != nil {
-			add(fmt.Errorf("--replica-memory: %w", err))
-		}
-	}
-	if f.replicaCPU < 0 || c.Flags().Changed("replica-cpu") && f.replicaCPU == 0 {
-		add(fmt.Errorf("--replica-cpu: %g: must be above 0", f.replicaCPU))
-	}
-	if f.grow == "" && len(f.from) == 0 {
-		add(errors.New("neither --grow nor --from: give a field to grow, such as --grow proxies=100..5000, or folders of saved runs"))
-	}
-	profile, err := f.resolve(c, args)
-	add(err)
-	if f.grow == "" || err != nil {
-		return o, nil, errors.Join(errs...)
-	}
-	plan, err := f.plan(profile)
-	add(err)
-	return o, plan, errors.Join(errs...)
-}
-
-func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) {
-	base, byDefault, errSLO := capacity.WithSLO(profile, f.slo)
-	if errSLO != nil {
-		base = profile
-	}
-	grow, errGrow := capacity.ParseGrow(f.grow, profile)
-	tolerance, errTolerance := parseShare("--tolerance", f.tolerance)
-	soak, errSoak := f.soakOf(profile)
-	plan := &capacity.Plan{
-		Schema: capacity.PlanSchema, Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
-		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.kubeconfig, Context: f.context,
-	}
-	if errTolerance != nil {
-		plan.Tolerance = 0.05 // one problem is named once
-	}
-	return plan, errors.Join(errSLO, errGrow, errTolerance, errSoak, plan.Validate(), checkCluster(profile, f.kubeconfig, f.context))
-}
-
-func (f *capacityFlags) soakOf(p *profiles.Profile) (time.Duration, error) {
-	switch f.soak {
-	case "":
-		return capacity.DefaultSoak(p), nil
-	case "0":
-		return 0, nil
-	}
-	d, err := time.ParseDuration(f.soak)
-	if err != nil {
-		return 0, fmt.Errorf("--soak: %q: want a duration such as 60s, or 0 for none", f.soak)
-	}
-	return d, nil
-}
-
-// parseShare reads "5%" or "0.05".
-func parseShare(flag, text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(text, "%")
-	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %q: want a share such as 5%%", flag, text)
-	}
-	if isPercent {
-		share /= 100
-	}
-	return share, nil
-}
-
 // folder returns where runs and report go.
 func (f *capacityFlags) folder(p *profiles.Profile) string {
 	if f.out == "" {
@@ -262,34 +176,6 @@ func stepOf(p capacity.Progress) string {
 	}
 	return text + " in " + p.Bracket + ": "
 }
-
-// commandsOf writes the commands that repeat a search and its report.
-func commandsOf(c *cobra.Command, args []string, dir string) []string {
-	words := append([]string{c.CommandPath()}, args...)
-	c.Flags().Visit(func(flag *pflag.Flag) {
-		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(interface{ GetSlice() []string }); ok {
-			values = list.GetSlice()
-		}
-		for _, v := range values {
-			if flag.Name != "out" && flag.Name != "quiet" && flag.Name != "format" {
-				words = append(words, "--"+flag.Name, quoted(v))
-			}
-		}
-	})
-	return []string{strings.Join(append(words, "--out", quoted(dir)), " "), "xdsbench report " + quoted(dir)}
-}
-
-// quoted makes a word one word of a shell.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !slices.Contains([]rune(plainRunes), r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// plainRunes need no quotes in a shell.
-const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%@+"
 
 // printCapacity writes a report to the standard output.
 func printCapacity(w io.Writer, r *capacity.Report, format, dir string) error {

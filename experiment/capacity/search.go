@@ -54,7 +54,7 @@ type Step struct {
 	Stage string  `json:"stage"`
 	Value float64 `json:"value"`
 	// Verdict is of this run alone.
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
 	// WallSeconds is how long the run took, connecting included.
 	WallSeconds float64 `json:"wallSeconds,omitempty"`
@@ -71,7 +71,7 @@ type Found struct {
 	Verdict Verdict  `json:"verdict,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
 	// Steps are the runs, in the order made.
-	Steps []Step `json:"steps"`
+	Steps []Step   `json:"steps"`
 	Notes []string `json:"notes,omitempty"`
 }
 

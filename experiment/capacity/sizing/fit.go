@@ -3,12 +3,9 @@ package sizing
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -61,16 +58,6 @@ type Fit struct {
 	relative bool
 }
 
-// term is one regressor.
-type term struct {
-	name, unit string
-	of         func(Point) float64
-}
-
-func constant(name, unit string) term {
-	return term{name, unit, func(Point) float64 { return 1 }}
-}
-
 // fitter holds what a fit is made from.
 type fitter struct {
 	name, unit string
@@ -79,7 +66,7 @@ type fitter struct {
 	// that jumps where the control plane is overloaded.
 	relative bool
 	terms    []term // the first is constant; the most trusted first
-	cost       func(Point) float64
+	cost     func(Point) float64
 }
 
 // fit fits the terms that the points can tell apart; nil, with a note, if there
@@ -111,74 +98,6 @@ func (f fitter) fit(points []Point) (*Fit, string) {
 
 func (f *Fit) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
-}
-
-// distinct returns the terms that vary and that those before them do not explain,
-// fewer than there are points.
-func (f fitter) distinct(fit *Fit, points []Point) []term {
-	kept := f.terms[:1:1]
-	var constants []string
-	for _, t := range f.terms[1:] {
-		column := values(t, points)
-		total := aroundMean(column)
-		switch {
-		case total <= 1e-9*floats.Dot(column, column):
-			constants = append(constants, strconv.Quote(t.name))
-		case len(kept)+1 >= len(points):
-			fit.note("%q is left out: %d runs are too few for one more term", t.name, len(points))
-		case unexplained(column, kept, points) < total/f.inflation:
-			fit.note("%q moves with the other terms (%s): what it costs is in theirs", t.name, names(kept[1:]))
-		default:
-			kept = append(kept, t)
-		}
-	}
-	if len(constants) > 0 {
-		fit.note("%s did not vary: what it costs is in %q", strings.Join(constants, " and "), f.terms[0].name)
-	}
-	return kept
-}
-
-// unexplained is the sum of squares of a column that the terms leave.
-func unexplained(column []float64, terms []term, points []Point) float64 {
-	x, scale := design(terms, points)
-	beta := solve(x, column)
-	rest := make([]float64, len(column))
-	for i, p := range points {
-		rest[i] = column[i]
-		for j, t := range terms {
-			rest[i] -= beta[j] * t.of(p) / scale[j]
-		}
-	}
-	return floats.Dot(rest, rest)
-}
-
-// design returns a row per point and a column per term, each column divided by
-// its largest value.
-func design(terms []term, points []Point) (x *mat.Dense, scale []float64) {
-	x, scale = mat.NewDense(len(points), len(terms), nil), make([]float64, len(terms))
-	for j, t := range terms {
-		column := values(t, points)
-		for _, v := range column {
-			scale[j] = max(scale[j], math.Abs(v))
-		}
-		if scale[j] == 0 {
-			scale[j] = 1
-		}
-		for i, v := range column {
-			x.Set(i, j, v/scale[j])
-		}
-	}
-	return x, scale
-}
-
-// solve returns the least squares solution; the columns are independent.
-func solve(x *mat.Dense, y []float64) []float64 {
-	var qr mat.QR
-	qr.Factorize(x)
-	var beta mat.VecDense
-	// An error says that the matrix is nearly singular, which distinct excludes.
-	_ = qr.SolveVecTo(&beta, false, mat.NewVecDense(len(y), y))
-	return append([]float64(nil), beta.RawVector().Data...)
 }
 
 // solve returns the coefficients, and notes the inverse of X'X. Rows are divided
@@ -296,23 +215,4 @@ func (f *Fit) at(p Point) Estimate {
 	half := f.student() * f.sigma * math.Sqrt(own+mat.Inner(x, f.inverse, x))
 	e.Low, e.High = max(0, e.Value-half), e.Value+half
 	return e
-}
-
-func values(t term, points []Point) []float64 {
-	v := make([]float64, len(points))
-	for i, p := range points {
-		v[i] = t.of(p)
-	}
-	return v
-}
-
-// aroundMean is the sum of squares about the mean.
-func aroundMean(v []float64) float64 { return stat.Variance(v, nil) * float64(len(v)-1) }
-
-func names(terms []term) string {
-	var all []string
-	for _, t := range terms {
-		all = append(all, t.name)
-	}
-	return strings.Join(all, ", ")
 }
