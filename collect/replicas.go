@@ -28,6 +28,18 @@ type Replica struct {
 	Restarted bool   `json:"restarted,omitempty"`
 }
 
+// AddImbalance works ConnectionImbalance out from Replicas, if there are any with
+// connections.
+func (c *ControlPlane) AddImbalance() {
+	most, sum := 0, 0
+	for i := range c.Replicas {
+		most, sum = max(most, c.Replicas[i].ConnectionsAtEnd), sum+c.Replicas[i].ConnectionsAtEnd
+	}
+	if sum > 0 {
+		c.ConnectionImbalance = new(float64(most*len(c.Replicas)) / float64(sum))
+	}
+}
+
 // MetricsOfReplicas is [MetricsDiff] of several replicas together, with a scrape
 // of each before and after, in the same order; nil where there is none. Counters
 // and histograms add up. So do gauges, but for those of the mesh, which each

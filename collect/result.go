@@ -251,6 +251,9 @@ type ControlPlane struct {
 	Profiles    []ProfileSummary `json:"profiles,omitempty"`
 	// Replicas are there if there are several. The sums over them are above.
 	Replicas []Replica `json:"replicas,omitempty"`
+	// ConnectionImbalance is the most connections of a replica at the end, over the
+	// mean of all: 1 if they are even, as many as there are replicas if one has all.
+	ConnectionImbalance *float64 `json:"connectionImbalance,omitempty"`
 }
 
 // ProxyStatus counts, over all connected proxies, the types that each asked for,

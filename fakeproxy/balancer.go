@@ -2,6 +2,7 @@ package fakeproxy
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,67 +17,51 @@ type balancer struct {
 
 	mu        sync.Mutex // guards all below
 	rng       *rand.Rand
-	last      int    // chosen last, in turn
+	round     []int  // the addresses whose turn is still to come
 	withdrawn []bool // by address
-	left      int    // not withdrawn
 }
 
 func newBalancer(addresses []string, random bool, seed uint64) *balancer {
 	return &balancer{
 		addresses: addresses, random: random, rng: generator(seed, drawAddresses, 0),
-		last: -1, withdrawn: make([]bool, len(addresses)), left: len(addresses),
+		withdrawn: make([]bool, len(addresses)),
 	}
 }
 
-// pick returns the index of the address to try. With all withdrawn it is any of
-// them: the attempt fails, as one to a Service without endpoints does.
+// pick returns the index of the address to try: any at random, or each once before
+// any twice. The order of each round is drawn, or the replicas would get different
+// proxies where variants or kinds alternate. With all withdrawn it is any of them:
+// the attempt fails, as one to a Service without endpoints does.
 func (b *balancer) pick() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := len(b.addresses)
 	if b.random {
-		return b.draw()
+		b.round = nil
 	}
-	for range n {
-		b.last = (b.last + 1) % n
-		if b.left == 0 || !b.withdrawn[b.last] {
-			break
-		}
+	b.round = slices.DeleteFunc(b.round, func(i int) bool { return b.withdrawn[i] })
+	if len(b.round) == 0 {
+		b.round = b.shuffled()
 	}
-	return b.last
+	chosen := b.round[0]
+	b.round = b.round[1:]
+	return chosen
 }
 
-// draw returns one of the addresses that are left at random. Needs mu.
-func (b *balancer) draw() int {
-	if b.left == 0 {
-		return b.rng.IntN(len(b.addresses))
+// shuffled returns the addresses that are not withdrawn, or all if all are, in an
+// order drawn anew. Needs mu.
+func (b *balancer) shuffled() []int {
+	order := b.rng.Perm(len(b.addresses))
+	if !slices.Contains(b.withdrawn, false) {
+		return order
 	}
-	k := b.rng.IntN(b.left)
-	for i, gone := range b.withdrawn {
-		if gone {
-			continue
-		}
-		if k == 0 {
-			return i
-		}
-		k--
-	}
-	return 0 // not reached: left counts them
+	return slices.DeleteFunc(order, func(i int) bool { return b.withdrawn[i] })
 }
 
 // offer sets whether an address is chosen.
 func (b *balancer) offer(address int, offered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.withdrawn[address] == !offered {
-		return
-	}
 	b.withdrawn[address] = !offered
-	if offered {
-		b.left++
-	} else {
-		b.left--
-	}
 }
 
 // Offer sets whether new connections may go to the address at an index of

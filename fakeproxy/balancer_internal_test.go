@@ -16,9 +16,17 @@ func drawn(b *balancer, n int) []int {
 
 func TestEachOfferedAddressIsChosenInTurnOrAtRandom(t *testing.T) {
 	addresses := []string{"a", "b", "c"}
-	turn := newBalancer(addresses, false, 1)
-	if got := []int{turn.pick(), turn.pick(), turn.pick(), turn.pick()}; !slices.Equal(got, []int{0, 1, 2, 0}) {
-		t.Errorf("in turn: %v", got)
+	turn, firsts := newBalancer(addresses, false, 1), map[int]bool{}
+	for range 50 {
+		round := []int{turn.pick(), turn.pick(), turn.pick()}
+		firsts[round[0]] = true
+		slices.Sort(round)
+		if !slices.Equal(round, []int{0, 1, 2}) {
+			t.Fatalf("a round takes %v", round)
+		}
+	}
+	if len(firsts) != 3 {
+		t.Errorf("all rounds begin with %v", firsts)
 	}
 	for _, random := range []bool{false, true} {
 		b := newBalancer(addresses, random, 1)

@@ -46,6 +46,8 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 	switch {
 	case c.Metrics == nil:
 		r.warn("control plane: no metrics to read before and after steady load: stages and signals have our own figures only")
+	case c.Metrics.Restarted && r.several():
+		r.warn("control plane: a replica was restarted during steady load, so its metrics count from then: stages have our own figures only")
 	case c.Metrics.Restarted:
 		r.warn("control plane: restarted during steady load, so its metrics count from then: stages have our own figures only")
 	case len(c.Missing) > 0:

@@ -34,6 +34,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	r.unheard(result)
 	result.ControlPlane = r.controlPlane()
 	result.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
+	result.ControlPlane.AddImbalance()
 	result.Environment = r.environment()
 	profile, err := json.Marshal(r.cfg.Profile)
 	result.Profile = profile

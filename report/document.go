@@ -75,6 +75,7 @@ func describe(r *collect.Result) (*document, error) {
 	d.fact("Harness", harness(r.Harness))
 	d.table(propagation(r.Propagation))
 	d.table(stages(r.ControlPlane))
+	d.table(replicas(r.ControlPlane))
 	d.table(volume(r.Volume))
 	for _, t := range profileTables(r.ControlPlane) {
 		d.table(t)

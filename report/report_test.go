@@ -137,6 +137,15 @@ func failedResult(t *testing.T) *collect.Result {
 		{At: 5, Planned: true, Seconds: new(6.25), ReadyAgain: new(3.5), Held: &collect.Drift{GhostEndpoints: 1200, MissingEndpoints: 300, Diverged: 200}},
 		{At: 14, Seconds: new(1.5)},
 		{At: 17},
+		{At: 18, Planned: true, Replicas: []int{1}, Seconds: new(6.5), ProxiesAway: new(2.25)},
+		{At: 26, Planned: true, Replicas: []int{0, 2}, Seconds: new(1.0)},
+	}
+	r.ControlPlane.Replicas = []collect.Replica{
+		{
+			Address: "127.0.0.1:21000", PID: 17, ConnectionsAtSteadyStart: 100, ConnectionsMin: 100, ConnectionsMax: 200, ConnectionsAtEnd: 198,
+			CPUSeconds: new(4.5), PeakRSSBytes: new(int64(200e6)), Responses: 1500, Pushes: new(int64(1500)),
+		},
+		{Address: "127.0.0.1:21003", ConnectionsAtSteadyStart: 100, ConnectionsMax: 100, Responses: 400, Restarted: true},
 	}
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}

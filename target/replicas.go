@@ -11,7 +11,7 @@ import (
 
 // The ways to spread connection attempts over replicas.
 const (
-	// BalanceRoundRobin takes the replicas in turn, as IPVS does by default.
+	// BalanceRoundRobin takes the replicas in turn, each round in an order drawn anew.
 	BalanceRoundRobin = "round-robin"
 	// BalanceRandom draws one, as kube-proxy's iptables and nftables rules do.
 	BalanceRandom = "random"

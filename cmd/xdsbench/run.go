@@ -29,6 +29,8 @@ Any of its fields can be set with --set; the other flags are short forms:
   xdsbench run steady --variant delta --duration 5m -o results/steady
   xdsbench run --target istiod --istiod-binary ./pilot-discovery \
       --set target.env.PILOT_DEBOUNCE_AFTER=10ms
+  xdsbench run --set target.replicas=2 --set target.outage.replicas=1 \
+      --set target.outage.at=5s --set target.outage.for=5s
   xdsbench run --target exec --clusters '{service}.{namespace}:{port}' \
       --exec './my-server --kubeconfig {kubeconfig} --listen {xds}'
   xdsbench run --target external --xds-address 127.0.0.1:15010 --kubeconfig kc

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/xdsbench/xdsbench/collect"
+)
+
+func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T) {
+	dir := out(t)
+	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "3s",
+		"--set", "target.replicas=2", "--set", "target.outage.replica=[0]",
+		"--set", "target.outage.at=500ms", "--set", "target.outage.for=1500ms", "--set", "proxies.reconnect.max=500ms")
+	if code != exitDone {
+		t.Fatalf("exit %d:\n%s%s", code, stdout, stderr)
+	}
+	r := load(t, dir)
+	checkSound(t, r)
+	checkReplicas(t, dir, r, 0)
+	if o := r.Outages[0]; o.Held != nil {
+		t.Errorf("held while a replica was left: %+v", o.Held)
+	}
+	for _, want := range []string{"replica 0 gone at", "Replicas", r.ControlPlane.Replicas[1].Address} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in:\n%s", want, stdout)
+		}
+	}
+}
+
+// checkReplicas checks what a run with two replicas says of them, of which one was
+// taken down and came back.
+func checkReplicas(t *testing.T, dir string, r *collect.Result, victim int) {
+	t.Helper()
+	if len(r.Outages) != 1 || len(r.ControlPlane.Replicas) != 2 {
+		t.Fatalf("outages %+v, replicas %+v", r.Outages, r.ControlPlane.Replicas)
+	}
+	o, all := r.Outages[0], r.Proxies.Requested
+	if !o.Planned || !slices.Equal(o.Replicas, []int{victim}) || o.Seconds == nil || o.ProxiesAway == nil {
+		t.Errorf("outage: %+v", o)
+	}
+	gone, left := r.ControlPlane.Replicas[victim], r.ControlPlane.Replicas[1-victim]
+	if gone.ConnectionsAtSteadyStart != all/2 || left.ConnectionsAtSteadyStart != all/2 {
+		t.Errorf("not spread evenly at first: %+v", r.ControlPlane.Replicas)
+	}
+	if gone.ConnectionsMin != 0 || !gone.Restarted || left.Restarted || gone.CPUSeconds == nil || *gone.CPUSeconds <= 0 {
+		t.Errorf("the one taken down: %+v, the other: %+v", gone, left)
+	}
+	// Those whose back-off outlasted the outage may choose either.
+	if gone.ConnectionsAtEnd+left.ConnectionsAtEnd != all || left.ConnectionsAtEnd <= gone.ConnectionsAtEnd {
+		t.Errorf("connections at the end: %+v", r.ControlPlane.Replicas)
+	}
+	if left.Pushes == nil || *left.Pushes != left.Responses {
+		t.Errorf("pushes and responses of the one left: %+v", left)
+	}
+	if s := r.ControlPlane.ProxyStatus; s == nil || s.Proxies != all || s.Stale != 0 {
+		t.Errorf("proxy status: %+v", s)
+	}
+	if i := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cross-check") }); i >= 0 {
+		t.Error(r.Warnings[i])
+	}
+	checkConnections(t, filepath.Join(dir, collect.TimelineFile))
+}
+
+// checkConnections checks that the connections per replica in each line of a
+// timeline add up to about those of all: the counts are read one after the other.
+func checkConnections(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(row []string, column string) int {
+		i := slices.Index(rows[0], column)
+		if i < 0 {
+			t.Fatalf("no column %s in %q", column, rows[0])
+		}
+		n, err := strconv.Atoi(row[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	off := 0
+	for _, row := range rows[1:] {
+		if number(row, "connected_0")+number(row, "connected_1") != number(row, "connected") {
+			off++
+		}
+		t.Log(row[0], row[1], number(row, "connected_0"), number(row, "connected_1"), row[len(row)-1])
+	}
+	if off > 2 {
+		t.Errorf("%d of %d lines do not add up", off, len(rows)-1)
+	}
+}
