@@ -65,7 +65,7 @@ func capacityCommand(s streams) *cobra.Command {
 		Use:   "capacity [PROFILE]",
 		Short: "Find the largest load that keeps the SLO, and a sizing model",
 		Long:  capacityLong,
-		Args:  argsAtMost(1),
+		Args:  argsAtMostOne(),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, c, args) },
 	}
 	f.register(c)

@@ -49,7 +49,7 @@ func proxiesCommand(s streams) *cobra.Command {
 		Use:   "proxies --xds-address HOST:PORT [--dump [SECTION]]",
 		Short: "Fake Envoys alone: keep them connected, or dump what one holds",
 		Long:  proxiesLong,
-		Args:  argsAtMost(1),
+		Args:  argsAtMostOne(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.resolve(args); err != nil {
 				return usageError(err)

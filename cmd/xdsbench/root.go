@@ -87,8 +87,8 @@ func (e *hintError) Error() string {
 
 func (e *hintError) Unwrap() error { return e.err }
 
-// argsAtMost accepts up to n arguments and makes any more a usage error.
-func argsAtMost(n int) cobra.PositionalArgs { return asUsage(cobra.MaximumNArgs(n)) }
+// argsAtMostOne accepts one argument or none and makes more a usage error.
+func argsAtMostOne() cobra.PositionalArgs { return asUsage(cobra.MaximumNArgs(1)) }
 
 // argsExactly accepts n arguments and makes any other number a usage error.
 func argsExactly(n int) cobra.PositionalArgs { return asUsage(cobra.ExactArgs(n)) }

@@ -59,7 +59,7 @@ func runCommand(s streams) *cobra.Command {
 		Use:   "run [PROFILE]",
 		Short: "Run one load profile and report",
 		Long:  runLong,
-		Args:  argsAtMost(1),
+		Args:  argsAtMostOne(),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), s, c, args)
 		},

@@ -63,7 +63,7 @@ func sweepCommand(s streams) *cobra.Command {
 		Use:   "sweep [PROFILE] --vary FIELD=V1,V2,...",
 		Short: "Run a profile with many settings: trade-offs, Pareto front, advice",
 		Long:  sweepLong,
-		Args:  argsAtMost(1),
+		Args:  argsAtMostOne(),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.run(c.Context(), s, c, args)
 		},
