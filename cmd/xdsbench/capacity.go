@@ -174,7 +174,10 @@ func stepOf(p capacity.Progress) string {
 	if p.Again {
 		text += " again"
 	}
-	return text + " in " + p.Bracket + ": "
+	if p.Stage != capacity.StageSoak {
+		text += " in " + p.Bracket
+	}
+	return text + ": "
 }
 
 // printCapacity writes a report to the standard output.

@@ -54,7 +54,7 @@ func (r *Report) answerLines() []string {
 		lines = append(lines, fmt.Sprintf("%d searches kept it at %s to %s", len(r.Outcome.Searches), g.text(*r.Answer.Low), g.text(*r.Answer.High)))
 	}
 	if r.Limits.PushRate > 0 {
-		lines = append(lines, "that is "+count(r.Limits.PushRate)+" pushes/s")
+		lines = append(lines, "that is "+count(r.Limits.PushRate)+" pushes/s: mutations/s × proxies × pushes per mutation and proxy")
 	}
 	return lines
 }

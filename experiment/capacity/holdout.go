@@ -22,8 +22,8 @@ type HoldOut struct {
 	Notes      []string      `json:"notes,omitempty"`
 }
 
-// HoldOutLine compares one cost. Measured is the mean of the full runs, Error is
-// Predicted/Measured − 1.
+// HoldOutLine compares one cost: the means over the full runs of what is predicted
+// for each and of what it measured. Error is Predicted/Measured − 1.
 type HoldOutLine struct {
 	Name      string          `json:"name"`
 	Unit      string          `json:"unit"`
@@ -31,6 +31,9 @@ type HoldOutLine struct {
 	Measured  float64         `json:"measured"`
 	Error     float64         `json:"relativeError"`
 }
+
+// minHoldOut is how many runs a fit takes.
+const minHoldOut = 3
 
 // axis is the size by which runs are told small from full.
 type axis struct {
@@ -95,31 +98,46 @@ func holdOut(points []sizing.Point, field string, full float64) *HoldOut {
 		h.Notes = append(h.Notes, "no sound run at the full size")
 		return h
 	}
+	if len(small) < minHoldOut {
+		h.Notes = append(h.Notes, fmt.Sprintf("it takes %d sound runs up to half of the size: grow from a smaller value, or by a smaller --step", minHoldOut))
+		return h
+	}
 	h.compare(sizing.NewModel(small), large)
 	return h
 }
 
 func (h *HoldOut) compare(m *sizing.Model, large []sizing.Point) {
-	predicted := m.At(large[0].Size)
-	h.line("memory", "bytes", predicted.Memory, large, func(p sizing.Point) *float64 { return p.PeakRSS })
-	h.line("CPU", "cores", predicted.CPU, large, func(p sizing.Point) *float64 { return p.Cores })
-	h.line("latency p99", "s", predicted.P99, large, func(p sizing.Point) *float64 { return p.P99 })
-}
-
-func (h *HoldOut) line(name, unit string, predicted *sizing.Estimate, large []sizing.Point, of func(sizing.Point) *float64) {
-	var sum, n float64
-	for _, p := range large {
-		if v := of(p); v != nil {
-			sum += *v
+	for _, c := range []struct {
+		name, unit string
+		predicted  func(sizing.Prediction) *sizing.Estimate
+		measured   func(sizing.Point) *float64
+	}{
+		{"memory", "bytes", func(p sizing.Prediction) *sizing.Estimate { return p.Memory }, func(p sizing.Point) *float64 { return p.PeakRSS }},
+		{"CPU", "cores", func(p sizing.Prediction) *sizing.Estimate { return p.CPU }, func(p sizing.Point) *float64 { return p.Cores }},
+		{"latency p99", "s", func(p sizing.Prediction) *sizing.Estimate { return p.P99 }, func(p sizing.Point) *float64 { return p.P99 }},
+	} {
+		line := HoldOutLine{Name: c.name, Unit: c.unit}
+		n := 0.0
+		for _, p := range large {
+			e, v := c.predicted(m.Like(p)), c.measured(p)
+			if e == nil || v == nil {
+				continue
+			}
 			n++
+			line.Measured += *v
+			line.Predicted.Value += e.Value
+			line.Predicted.Low += e.Low
+			line.Predicted.High += e.High
+			line.Predicted.Extrapolated = e.Extrapolated
 		}
-	}
-	switch {
-	case predicted == nil:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s: no fit from the %d runs up to half of the size", name, h.FittedRuns))
-	case n == 0 || sum == 0:
-		h.Notes = append(h.Notes, name+": not measured at the full size")
-	default:
-		h.Lines = append(h.Lines, HoldOutLine{name, unit, *predicted, sum / n, predicted.Value*n/sum - 1})
+		if n == 0 || line.Measured == 0 {
+			h.Notes = append(h.Notes, c.name+": not measured, or not fitted")
+			continue
+		}
+		line.Error = line.Predicted.Value/line.Measured - 1
+		for _, x := range []*float64{&line.Measured, &line.Predicted.Value, &line.Predicted.Low, &line.Predicted.High} {
+			*x /= n
+		}
+		h.Lines = append(h.Lines, line)
 	}
 }

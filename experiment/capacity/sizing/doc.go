@@ -10,7 +10,9 @@
 //	latency       p99 = α + β·N + γ·N², the Universal Scalability Law
 //
 // A push is one response received by one proxy. Pushes and bytes count from the
-// start of steady load to the end of the drain, as the CPU does.
+// start of steady load to the end of the drain, as the CPU does. The CPU is a mean
+// over that time and is fitted against the pushes per second of it; loads and
+// predictions are per second of the steady phase alone.
 //
 // The law (Gunther, Guerrilla Capacity Planning, 2007) gives the throughput at
 // load N as λN/(1 + σ(N−1) + κN(N−1)); the latency, N over throughput by

@@ -139,8 +139,8 @@ func cpuFitter() fitter {
 		cost: func(p Point) float64 { return *p.Cores },
 		terms: []term{
 			constant("idle", "cores"),
-			{"per push", "s", func(p Point) float64 { return p.PushRate }},
-			{"per byte pushed", "s", func(p Point) float64 { return p.ByteRate }},
+			{"per push", "s", func(p Point) float64 { return p.PushRate * p.Duty }},
+			{"per byte pushed", "s", func(p Point) float64 { return p.ByteRate * p.Duty }},
 		},
 	}
 }

@@ -22,14 +22,19 @@ type Point struct {
 	Size
 	// Ready is how many proxies became ready.
 	Ready int `json:"ready"`
-	// PushRate and ByteRate are responses and their bytes per second, summed over
-	// all proxies; PushesPerMutation is responses per mutation and proxy.
+	// PushRate and ByteRate are responses and their bytes per second of the steady
+	// phase, summed over all proxies; those that came in the drain are counted.
+	// PushesPerMutation is responses per mutation and proxy.
 	PushRate          float64 `json:"pushesPerSecond"`
 	ByteRate          float64 `json:"bytesPerSecond"`
 	PushesPerMutation float64 `json:"pushesPerMutation"`
 	// ConfigBytes is the mean size of what a proxy holds.
 	ConfigBytes float64 `json:"configBytesPerProxy"`
-	// Cores and ConnectCPU (seconds) are of steady load and of the time outside it.
+	// Duty is the steady phase's share of the time that Cores is a mean of: the
+	// drain is in it too.
+	Duty float64 `json:"duty"`
+	// Cores and ConnectCPU (seconds) are of steady load, drain included, and of the
+	// time outside it.
 	Cores      *float64 `json:"cores,omitempty"`
 	ConnectCPU *float64 `json:"connectCPUSeconds,omitempty"`
 	PeakRSS    *float64 `json:"peakRSSBytes,omitempty"`
@@ -92,13 +97,14 @@ func PointOf(run string, r *collect.Result) (Point, error) {
 	if r.Propagation != nil && r.Propagation.All != nil {
 		p.P99 = new(r.Propagation.All.P99)
 	}
-	p.addCost(r)
+	p.addCost(r, profile.Phases.Steady.Seconds())
 	p.Setting = setting(&profile, r)
 	return p, nil
 }
 
-// addCost reads what the control plane used, and for how many pushes.
-func (p *Point) addCost(r *collect.Result) {
+// addCost reads what the control plane used, and for how many pushes, in a steady
+// phase of this many seconds.
+func (p *Point) addCost(r *collect.Result, steady float64) {
 	c := r.ControlPlane
 	if c == nil {
 		return
@@ -106,7 +112,7 @@ func (p *Point) addCost(r *collect.Result) {
 	if c.PeakRSSBytes != nil {
 		p.PeakRSS = new(float64(*c.PeakRSSBytes))
 	}
-	if c.Steady == nil || c.Steady.WallSeconds <= 0 || r.Volume == nil {
+	if c.Steady == nil || c.Steady.WallSeconds <= 0 || steady <= 0 || r.Volume == nil {
 		return
 	}
 	p.Cores = new(c.Steady.Cores)
@@ -117,7 +123,7 @@ func (p *Point) addCost(r *collect.Result) {
 	for _, t := range r.Volume.ByType {
 		responses, bytes = responses+t.Responses, bytes+t.Bytes
 	}
-	p.PushRate, p.ByteRate = float64(responses)/c.Steady.WallSeconds, float64(bytes)/c.Steady.WallSeconds
+	p.PushRate, p.ByteRate, p.Duty = float64(responses)/steady, float64(bytes)/steady, steady/c.Steady.WallSeconds
 	if m := r.Mutations; m != nil && m.Applied > 0 && p.Ready > 0 {
 		p.PushesPerMutation = float64(responses) / float64(m.Applied) / float64(p.Ready)
 	}

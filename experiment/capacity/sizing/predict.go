@@ -3,8 +3,8 @@ package sizing
 import "math"
 
 // beyond is how far out of the measured range a quantity may be before it counts
-// as extrapolation: rates differ a little from run to run.
-const beyond = 1.02
+// as extrapolation: a tenth, since rates differ a little from run to run.
+const beyond = 1.1
 
 // Estimate is a predicted figure with its 95 % interval.
 type Estimate struct {
@@ -44,8 +44,15 @@ type Prediction struct {
 // At predicts the cost at a size. The pushes are the size's mutations times its
 // proxies times the measured pushes per mutation; their bytes, and what a proxy
 // holds, are linear in services and endpoints.
-func (m *Model) At(s Size) Prediction {
+func (m *Model) At(s Size) Prediction { return m.at(s, 1) }
+
+// Like predicts what a run measures, from its size and from how much of the time
+// that its CPU is a mean of had load.
+func (m *Model) Like(p Point) Prediction { return m.at(p.Size, p.Duty) }
+
+func (m *Model) at(s Size, duty float64) Prediction {
 	p := m.point(s)
+	p.Duty = duty
 	out := Prediction{Size: s, PushRate: p.PushRate, BytesPerPush: p.BytesPerPush(), ConfigBytes: p.ConfigBytes}
 	out.Memory = m.estimate(m.Memory, p)
 	out.ConnectCPU = m.estimate(m.Connect, p)

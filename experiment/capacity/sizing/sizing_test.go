@@ -32,7 +32,7 @@ func measured(s sizing.Size, noise float64, rng *rand.Rand) sizing.Point {
 		x *= 1 + noise*rng.NormFloat64()
 		return &x
 	}
-	p := sizing.Point{Run: fmt.Sprint(s, rng.Uint32()), Size: s, Ready: int(s.Proxies), PushesPerMutation: 0.7, Setting: "synthetic"}
+	p := sizing.Point{Run: fmt.Sprint(s, rng.Uint32()), Size: s, Ready: int(s.Proxies), PushesPerMutation: 0.7, Duty: 1, Setting: "synthetic"}
 	p.PushRate = s.Proxies * s.Rate * p.PushesPerMutation
 	p.ByteRate = p.PushRate * (200 + 60*s.Endpoints)
 	p.ConfigBytes = 10e3 + 800*s.Services + 100*s.Services*s.Endpoints
@@ -178,6 +178,21 @@ func TestPredictionHoldsWhatOneMoreRunMeasures(t *testing.T) {
 		near(t, name, x.e.Value, x.truth, 0.05)
 	}
 	near(t, "pushes/s", got.PushRate, truth.PushRate, 1e-9)
+}
+
+func TestDrainDilutesTheCPUButNotTheCostOfAPush(t *testing.T) {
+	t.Parallel()
+	points := grid(0, 1)
+	for i := range points {
+		p := &points[i]
+		p.Duty = 0.5 + 0.1*float64(i%5)
+		*p.Cores = idleCores + p.Duty*(pushSeconds*p.PushRate+byteSeconds*p.ByteRate)
+	}
+	m := sizing.NewModel(points)
+	near(t, "per push", coefficient(t, m.CPU, "per push").Value, pushSeconds, 1e-6)
+	last := points[len(points)-1]
+	near(t, "CPU of the last run", m.Like(last).CPU.Value, *last.Cores, 1e-6)
+	near(t, "CPU of steady load", m.At(last.Size).CPU.Value, idleCores+pushSeconds*last.PushRate+byteSeconds*last.ByteRate, 1e-6)
 }
 
 func TestNegativeTermsAreLeftOutAndSaidSo(t *testing.T) {
