@@ -23,7 +23,28 @@ type Advice struct {
 // advise draws the advice: under an SLO the cheapest setting that keeps it in every
 // repeat, without one the front's knee.
 func (r *Report) advise() Advice {
-	var told []*Outcome
+	told, why := r.told()
+	if len(told) == 0 {
+		return Advice{Text: why}
+	}
+	var a Advice
+	if r.hasSLO() {
+		a = r.underSLO(told)
+	} else {
+		a = r.withoutSLO(told)
+	}
+	if left := len(r.Settings) - len(told); left > 0 {
+		a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d settings were left out: doubts, noise, or too few repeats (see their notes)", left, len(r.Settings)))
+	}
+	if r.Partial {
+		a.Reasons = append(a.Reasons, "the sweep is not finished: this may change")
+	}
+	return a
+}
+
+// told returns the settings whose repeats are enough, and close enough, for advice,
+// and, if there is none, why.
+func (r *Report) told() (told []*Outcome, why string) {
 	few, noisy := 0, 0
 	for i := range r.Settings {
 		o := &r.Settings[i]
@@ -37,26 +58,15 @@ func (r *Report) advise() Advice {
 			told = append(told, o)
 		}
 	}
-	var a Advice
 	switch {
-	case len(told) == 0 && few > 0:
-		a.Text = fmt.Sprintf("too few repeats to tell: advice needs %d valid ones of a setting (--repeat)", minRepeats)
-	case len(told) == 0 && noisy > 0:
-		a.Text = fmt.Sprintf("too noisy to tell: the p99 of every setting spans more than %.0f %% of its median over the repeats; use a quieter machine, a longer steady phase or more repeats", 100*noisyAbove)
-	case len(told) == 0:
-		a.Text = "none: no setting has runs that conclusions can be drawn from"
-	case len(r.Plan.Base.SLO) > 0 || r.variesSLO():
-		a = r.underSLO(told)
+	case few > 0:
+		why = fmt.Sprintf("too few repeats to tell: advice needs %d valid ones of a setting (--repeat)", minRepeats)
+	case noisy > 0:
+		why = fmt.Sprintf("too noisy to tell: the p99 of every setting spans more than %.0f %% of its median over the repeats; use a quieter machine, a longer steady phase or more repeats", 100*noisyAbove)
 	default:
-		a = r.withoutSLO(told)
+		why = "none: no setting has runs that conclusions can be drawn from"
 	}
-	if left := len(r.Settings) - len(told); left > 0 && len(told) > 0 {
-		a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d settings were left out: doubts, noise, or too few repeats (see their notes)", left, len(r.Settings)))
-	}
-	if r.Partial {
-		a.Reasons = append(a.Reasons, "the sweep is not finished: this may change")
-	}
-	return a
+	return told, why
 }
 
 func (r *Report) variesSLO() bool {
@@ -184,7 +194,7 @@ func change(from, to Figure) string {
 // percent writes a relative change with its sign; large ones as a factor.
 func percent(x float64) string {
 	if x >= 2 {
-		return fmt.Sprintf("x%s", report.Amount(math.Round((1+x)*10)/10, ""))
+		return "x" + report.Amount(math.Round((1+x)*10)/10, "")
 	}
 	return fmt.Sprintf("%+.0f %%", 100*x)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -125,7 +126,7 @@ func leaves(p *Plan) map[string]string {
 	for _, v := range p.Vary {
 		out["--vary "+v.Field] = v.String()
 	}
-	out["--repeat"] = fmt.Sprint(p.Repeat)
+	out["--repeat"] = strconv.Itoa(p.Repeat)
 	out["--kubeconfig"], out["--context"] = p.Kubeconfig, p.Context
 	data, err := json.Marshal(p.Base)
 	var tree any

@@ -170,7 +170,7 @@ func (c *contrast) caveat() string {
 func (r *Report) contrasted(dir string) *contrast {
 	var able []*Outcome
 	for i := range r.Settings {
-		if o := &r.Settings[i]; o.weighable() && o.hotspots("cpu") != nil {
+		if o := &r.Settings[i]; o.weighable() && o.cpuProfile() != nil {
 			able = append(able, o)
 		}
 	}
@@ -181,11 +181,11 @@ func (r *Report) contrasted(dir string) *contrast {
 	c := &contrast{from: able[0], to: able[len(able)-1]}
 	if n := len(r.Front); n > 1 {
 		first, last := r.find(r.Front[0]), r.find(r.Front[n-1])
-		if first.hotspots("cpu") != nil && last.hotspots("cpu") != nil {
+		if first.cpuProfile() != nil && last.cpuProfile() != nil {
 			c.from, c.to = first, last
 		}
 	}
-	c.a, c.b = *c.from.hotspots("cpu"), *c.to.hotspots("cpu")
+	c.a, c.b = *c.from.cpuProfile(), *c.to.cpuProfile()
 	both := maps.Clone(c.a.Parts)
 	maps.Copy(both, c.b.Parts)
 	c.parts = slices.SortedFunc(maps.Keys(both), func(x, y string) int {
@@ -199,9 +199,10 @@ func (c *contrast) difference(part string) float64 {
 	return math.Abs(c.a.Parts[part].Amount - c.b.Parts[part].Amount)
 }
 
-func (o *Outcome) hotspots(kind string) *Hotspots {
+// cpuProfile returns the setting's processor profile; nil if there is none.
+func (o *Outcome) cpuProfile() *Hotspots {
 	for i := range o.Profiles {
-		if o.Profiles[i].Kind == kind {
+		if o.Profiles[i].Kind == "cpu" {
 			return &o.Profiles[i]
 		}
 	}

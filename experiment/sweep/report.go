@@ -158,9 +158,6 @@ func (o *Outcome) sound() bool {
 	return o.Valid > 0 && len(o.Doubts) == 0 && len(o.Failures) == 0
 }
 
-// tellable reports whether the repeats are enough, and close enough, for advice.
-func (o *Outcome) tellable() bool { return o.sound() && !o.Noisy && o.Valid >= minRepeats }
-
 // Failed names the settings without a valid run, of those that were run.
 func (r *Report) Failed() []string {
 	var names []string
@@ -231,15 +228,15 @@ func (p *Plan) commands(settings []Setting) []string {
 	}
 	all := []string{strings.Join(parts, " ") + cluster}
 	for _, s := range settings {
-		one := "xdsbench run -f " + ProfileFile
+		one := []string{"xdsbench run -f " + ProfileFile}
 		for i, value := range s.Values {
 			if field := p.Vary[i].Field; field == "rate" {
-				one += " --rate " + quote(value)
+				one = append(one, "--rate "+quote(value))
 			} else {
-				one += " --set " + quote(field+"="+value)
+				one = append(one, "--set "+quote(field+"="+value))
 			}
 		}
-		all = append(all, one+cluster)
+		all = append(all, strings.Join(one, " ")+cluster)
 	}
 	return all
 }

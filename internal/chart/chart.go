@@ -90,8 +90,13 @@ func (c Chart) check(s Series) error {
 // Okabe and Ito, Color Universal Design, 2008.
 func colours() []color.Color {
 	return []color.Color{
-		color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
-		color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.Black,
+		color.RGBA{R: 0, G: 114, B: 178, A: 255},
+		color.RGBA{R: 213, G: 94, B: 0, A: 255},
+		color.RGBA{R: 0, G: 158, B: 115, A: 255},
+		color.RGBA{R: 204, G: 121, B: 167, A: 255},
+		color.RGBA{R: 230, G: 159, B: 0, A: 255},
+		color.RGBA{R: 86, G: 180, B: 233, A: 255},
+		color.Black,
 	}
 }
 
