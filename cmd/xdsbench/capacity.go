@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
+	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
@@ -43,7 +44,9 @@ is as in the runs:
 
 The model tells apart only what varied in the runs: to learn what a service or a
 mutation costs, add runs with other services and rates by --from. Whatever lies
-outside the measured range is marked as extrapolated.`
+outside the measured range is marked.
+
+Exit code 3 if even the smallest load breaks the SLO.`
 
 // capacityFlags are the flags of capacity.
 type capacityFlags struct {
@@ -96,6 +99,9 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	}
 	if plan == nil {
 		return f.sizing(s, options)
+	}
+	if _, err := sizing.Load(f.from...); err != nil {
+		return usageError(fmt.Errorf("--from: %w", err))
 	}
 	makeRun, err := runner(s, f.kubeconfig, f.context)
 	if err != nil {

@@ -73,7 +73,7 @@ func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) 
 func (f *capacityFlags) soakOf(p *profiles.Profile) (time.Duration, error) {
 	switch f.soak {
 	case "":
-		return capacity.DefaultSoak(p), nil
+		return 2 * p.Phases.Steady.Duration, nil
 	case "0":
 		return 0, nil
 	}

@@ -17,9 +17,9 @@ import (
 
 // The files of a search's folder.
 const (
-	PlanFile     = "capacity.json"
-	ReportFile   = "report.json"
-	MarkdownFile = "report.md"
+	planFile     = "capacity.json"
+	reportFile   = "report.json"
+	markdownFile = "report.md"
 	runsDir      = "runs"
 )
 
@@ -30,7 +30,7 @@ var ErrOtherPlan = errors.New("the output folder is not this search's")
 // prepare makes a search's folder, or makes sure that the one there has this very
 // plan.
 func prepare(dir string, p *Plan) error {
-	path := filepath.Join(dir, PlanFile)
+	path := filepath.Join(dir, planFile)
 	saved, err := os.ReadFile(path)
 	switch {
 	case err == nil:
@@ -39,7 +39,7 @@ func prepare(dir string, p *Plan) error {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, PlanFile)
+		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, planFile)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)

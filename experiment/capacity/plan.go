@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -63,8 +62,8 @@ func fields() map[string]string {
 	return map[string]string{"proxies": "proxies.count", "services": "mesh.services", "endpoints": "mesh.endpointsPerService"}
 }
 
-// DefaultSLO is the SLO of a profile without one.
-func DefaultSLO() map[string]string {
+// defaultSLO is the SLO of a profile without one.
+func defaultSLO() map[string]string {
 	return map[string]string{p99: "2s", "propagation.unreached": "0", "convergence.diverged": "0"}
 }
 
@@ -224,7 +223,7 @@ func (p *Plan) Validate() error {
 }
 
 // WithSLO returns the profile with limits, each "metric=limit", added to its SLO,
-// or with DefaultSLO, and byDefault true, if there is none.
+// or with the default one, and byDefault true, if there is none.
 func WithSLO(p *profiles.Profile, limits []string) (changed *profiles.Profile, byDefault bool, err error) {
 	var settings []string
 	var errs []error
@@ -240,8 +239,8 @@ func WithSLO(p *profiles.Profile, limits []string) (changed *profiles.Profile, b
 	}
 	if len(p.SLO) == 0 && len(limits) == 0 {
 		byDefault = true
-		for _, metric := range slices.Sorted(maps.Keys(DefaultSLO())) {
-			settings = append(settings, "slo."+metric+"="+DefaultSLO()[metric])
+		for _, metric := range slices.Sorted(maps.Keys(defaultSLO())) {
+			settings = append(settings, "slo."+metric+"="+defaultSLO()[metric])
 		}
 	}
 	changed, err = p.With(settings...)
@@ -254,6 +253,3 @@ func (p *Plan) soakProfile(base *profiles.Profile) *profiles.Profile {
 	long.Phases.Steady.Duration = p.Soak.Duration
 	return &long
 }
-
-// DefaultSoak is twice the profile's steady phase.
-func DefaultSoak(p *profiles.Profile) time.Duration { return 2 * p.Phases.Steady.Duration }

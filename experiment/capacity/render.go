@@ -53,6 +53,9 @@ func (r *Report) Text(w io.Writer, dir string) error {
 			label = ""
 		}
 	}
+	if dir != "" && r.Partial {
+		fmt.Fprintf(&out, "\n%-*sto go on, repeat the command line with -o %s\n", labelWidth, "Go on", dir)
+	}
 	if dir != "" {
 		fmt.Fprintf(&out, "\n%-*s%s\n", labelWidth, "Files", dir)
 	}
@@ -117,8 +120,8 @@ func (r *Report) JSON(w io.Writer) error { return encode(w, r) }
 // Save writes the report in all formats into a folder.
 func (r *Report) Save(dir string) error {
 	errs := []error{
-		collect.WriteFile(filepath.Join(dir, ReportFile), r.JSON),
-		collect.WriteFile(filepath.Join(dir, MarkdownFile), r.Markdown),
+		collect.WriteFile(filepath.Join(dir, reportFile), r.JSON),
+		collect.WriteFile(filepath.Join(dir, markdownFile), r.Markdown),
 	}
 	for _, p := range r.plots() {
 		errs = append(errs, collect.WriteFile(filepath.Join(dir, p.file), p.chart.SVG))

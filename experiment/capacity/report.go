@@ -210,7 +210,7 @@ func assumptions() []string {
 
 // Is reports whether a folder holds a search, or a report of saved runs.
 func Is(dir string) bool {
-	if _, err := os.Stat(filepath.Join(dir, PlanFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, planFile)); err == nil {
 		return true
 	}
 	_, err := Load(dir)
@@ -219,7 +219,7 @@ func Is(dir string) bool {
 
 // Load reads a saved report, fits included.
 func Load(dir string) (*Report, error) {
-	path := filepath.Join(dir, ReportFile)
+	path := filepath.Join(dir, reportFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("no report of the search in %s yet: run its command again to go on: %w", dir, err)
