@@ -86,8 +86,6 @@ func (s *Side) text(unit string) string {
 		return text
 	case s.Median == 0:
 		return text + " ± " + report.Amount(spread, unit)
-	case spread < 0.0005*math.Abs(s.Median):
-		return text + " ± <0.1 %"
 	}
 	return text + " ± " + percent(spread/math.Abs(s.Median))
 }
@@ -106,7 +104,7 @@ func (m *Metric) change() string {
 }
 
 func signed(text string) string {
-	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "0 ") {
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "0 ") || strings.HasPrefix(text, "~") {
 		return text
 	}
 	return "+" + text
@@ -115,6 +113,9 @@ func signed(text string) string {
 // percent writes a ratio with a decimal below 10 %.
 func percent(ratio float64) string {
 	x := 100 * ratio
+	if x != 0 && math.Abs(x) < 0.05 {
+		return "~0 %"
+	}
 	decimals := 0
 	if math.Abs(x) < 9.95 && x != math.Trunc(x) {
 		decimals = 1

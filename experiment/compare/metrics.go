@@ -128,16 +128,28 @@ func volumeRules() []rule {
 	}
 }
 
+// stages are in the order in which a change passes them.
+func stages() []string {
+	return []string{
+		"schedule", "write", "watch", "debounce", "pushContext", "queue", "push", "send", "wire", "receive", "total", "ack",
+	}
+}
+
 func planeRules() []rule {
-	return []rule{
+	all := []rule{
 		{"controlPlane.steady.cpuSeconds", plane, Lower, gate, true},
 		{"controlPlane.steady.peakRSSBytes", plane, Lower, gate, true},
 		{"controlPlane.signals.traffic.pilot_xds_pushes", plane, Lower, flag, true},
 		{"controlPlane.stages.mutationsPerPush", plane, Neither, inform, true},
-		// Estimated as what is left, and negative at times.
-		{"controlPlane.stages.watch.mean", plane, Neither, inform, true},
-		{"controlPlane.stages.wire.mean", plane, Neither, inform, true},
-		{"controlPlane.stages.*.mean", plane, Lower, flag, true},
+	}
+	for _, stage := range stages() {
+		r := rule{"controlPlane.stages." + stage + ".mean", plane, Lower, flag, true}
+		if stage == "watch" || stage == "wire" { // what is left: negative at times
+			r.better, r.role = Neither, inform
+		}
+		all = append(all, r)
+	}
+	return append(all, []rule{
 		{"controlPlane.steady.wallSeconds", plane, Neither, inform, false},
 		{"controlPlane.steady.*", plane, Lower, flag, false},
 		{"controlPlane.cpuSeconds", plane, Lower, flag, false},
@@ -152,7 +164,7 @@ func planeRules() []rule {
 		{"controlPlane.proxyStatus.stale", plane, Lower, flag, false},
 		{"controlPlane.proxyStatus.notSent", plane, Lower, flag, false},
 		{"controlPlane.*", plane, Neither, inform, false},
-	}
+	}...)
 }
 
 func harnessRules() []rule {
