@@ -85,6 +85,7 @@ func TestDifferencesWithinTheSpreadAreNoise(t *testing.T) {
 		"100ms": {p99: []float64{0.11, 0.13}, cpu: []float64{3, 4.5}},
 	})
 	wantText(t, strings.Join(r.Advice.Reasons, "\n"), "p99 within noise", "CPU within noise")
+	wantText(t, text(t, r), "(within noise of the one before)", "one comparison in 3")
 }
 
 func TestThereIsNoAdviceFromNoisyOrTooFewRuns(t *testing.T) {

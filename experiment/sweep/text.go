@@ -32,12 +32,18 @@ func (r *Report) Text(w io.Writer, dir string) error {
 	return err
 }
 
-// frontNames are the settings on the front with their two figures.
+// frontNames are the settings on the front with their two figures, and whether one
+// differs from the one before by noise alone.
 func (r *Report) frontNames() []string {
 	var names []string
+	var before *Outcome
 	for _, id := range r.Front {
 		o := r.find(id)
-		names = append(names, fmt.Sprintf("%s: p99 %s for CPU %s", o.Name, o.cell(LatencyP99), o.cell(CPUSeconds)))
+		name := fmt.Sprintf("%s: p99 %s for CPU %s", o.Name, o.cell(LatencyP99), o.cell(CPUSeconds))
+		if before != nil && o.p99().overlaps(before.p99()) && o.cpu().overlaps(before.cpu()) {
+			name += " (within noise of the one before)"
+		}
+		names, before = append(names, name), o
 	}
 	return names
 }
