@@ -52,19 +52,8 @@ func pushRate(p sizing.Point) float64 { return p.PushRate }
 
 // sizeAxis is what the memory is drawn over.
 func (r *Report) sizeAxis() axis {
-	for _, a := range axes() {
-		low, high := r.Points[0], r.Points[0]
-		for _, p := range r.Points {
-			if a.of(p) < a.of(low) {
-				low = p
-			}
-			if a.of(p) > a.of(high) {
-				high = p
-			}
-		}
-		if a.of(low) < a.of(high) {
-			return a
-		}
+	if a, varies := axisOf("", r.Points); varies {
+		return a
 	}
 	return axes()[0]
 }

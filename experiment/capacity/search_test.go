@@ -163,6 +163,24 @@ func TestInterruptedSearchIsPartialAndGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+func TestSearchInterruptedInItsFirstRunHasNoAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	dir, p := filepath.Join(t.TempDir(), "out"), plan(t, "proxies=100..5000")
+	f := &fake{Limit: 777, Load: byProxies, OnRun: func(int) { cancel() }}
+	o, err := capacity.Search(ctx, capacity.Config{Dir: dir, Plan: p, Run: f.run})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	r, err := capacity.Make(dir, p, o, false, capacity.Options{Predict: []capacity.Want{{Proxies: 10}}})
+	if err == nil {
+		err = r.Save(dir)
+	}
+	if err != nil || r.Answer.Kind != capacity.Unknown || !strings.Contains(text(t, r), "PARTIAL  no load was measured to the end") {
+		t.Errorf("error %v:\n%s", err, text(t, r))
+	}
+}
+
 func TestFolderOfAnotherSearchIsRefused(t *testing.T) {
 	t.Parallel()
 	_, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=100..200"))

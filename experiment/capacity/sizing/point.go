@@ -144,7 +144,8 @@ func setting(p *profiles.Profile, r *collect.Result) string {
 	return text
 }
 
-// Load reads all results in folders and below them, in the order of their names.
+// Load reads all results in folders and below them, in the order of their names,
+// but for those of runs that were cut short.
 // A folder without any is an error; so is a result that cannot be read.
 func Load(folders ...string) ([]Point, error) {
 	var points []Point
@@ -187,6 +188,9 @@ func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
 		r, err := collect.Load(dir)
 		if err != nil {
 			return nil, err
+		}
+		if r.Partial {
+			continue
 		}
 		p, err := PointOf(dir, r)
 		if err != nil {
