@@ -24,6 +24,7 @@ type proxy struct {
 	fleet   *Fleet
 	index   int
 	id      Identity
+	node    []byte       // encoded, from when a stream was opened until it is sent
 	roots   []event.Type // asked for of its own accord
 	dialect dialect
 	link    *link

@@ -76,6 +76,10 @@ func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, address 
 		if cc, address, err = p.link.acquire(); err != nil {
 			return
 		}
+		if p.node, err = p.id.node(); err != nil { // New has tried: the metadata have changed since
+			err = errors.Join(err, p.link.release())
+			return
+		}
 		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
 		if err != nil {
 			err = errors.Join(err, p.link.release())
@@ -123,10 +127,8 @@ func (p *proxy) serve(ctx context.Context, out *outbox) error {
 // The node goes with the first request only; but ztunnel tells it for each type.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#basic-protocol-overview
 func (p *proxy) open(out *outbox) {
-	node, err := p.id.node()
-	if err != nil {
-		p.fleet.cfg.Log.Error("node", "error", err) // New has tried: metadata has changed
-	}
+	node := p.node
+	p.node = nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out = out
