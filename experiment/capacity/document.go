@@ -56,7 +56,21 @@ func (r *Report) answerLines() []string {
 	if r.Limits.PushRate > 0 {
 		lines = append(lines, "that is "+count(r.Limits.PushRate)+" pushes/s: mutations/s × proxies × pushes per mutation and proxy")
 	}
-	return lines
+	return append(lines, r.Outcome.notes()...)
+}
+
+// notes are what the searches and the soak note of their values.
+func (o *Outcome) notes() []string {
+	var all []string
+	for _, f := range o.Searches {
+		all = append(all, f.Notes...)
+	}
+	if o.Soak != nil {
+		for _, n := range o.Soak.Notes {
+			all = append(all, "soak: "+n)
+		}
+	}
+	return all
 }
 
 func (r *Report) sloLines() []string {
@@ -185,12 +199,6 @@ func (r *Report) modelLines() []string {
 func (r *Report) noteLines() []string {
 	var lines []string
 	if r.Outcome != nil {
-		for _, f := range r.Outcome.Searches {
-			lines = append(lines, f.Notes...)
-		}
-		if r.Outcome.Soak != nil {
-			lines = append(lines, r.Outcome.Soak.Notes...)
-		}
 		lines = append(lines, "a load that fails is run again, and counts as failed only if both runs do")
 	}
 	for _, f := range r.fits() {

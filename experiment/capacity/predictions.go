@@ -25,7 +25,7 @@ func (r *Report) holdOutSection() section {
 }
 
 func (r *Report) predictionSection(title string, list []sizing.Prediction) section {
-	s := section{title: title, table: [][]string{{"proxies × services", "mutations/s", "CPU cores", "memory", "p99", "connecting", "replicas", "beyond the runs"}}}
+	s := section{title: title, table: [][]string{{"proxies × services", "mutations/s", "CPU cores", "memory", "p99", "connect CPU", "replicas", "beyond the runs"}}}
 	beyond := false
 	for _, p := range list {
 		out := outside(p)
