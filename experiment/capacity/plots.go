@@ -21,17 +21,17 @@ func (r *Report) plots() []plot {
 	m := r.Model
 	size := r.sizeAxis()
 	if m.CPU != nil {
-		all = append(all, r.plot("cpu.svg", "CPU in steady load", "cores", m.CPU, axis{"pushes/s", pushRate}, func(p sizing.Point) *float64 { return p.Cores }))
+		all = append(all, r.plot("cpu.svg", "CPU in steady load", "cores", m.CPU, axis{"pushes/s, drain included", func(p sizing.Point) float64 { return p.PushRate * p.Duty }}, func(p sizing.Point) *float64 { return p.Cores }))
 	}
 	if m.Memory != nil {
-		all = append(all, r.plot("memory.svg", "Peak memory (RSS)", "MB", m.Memory, size, func(p sizing.Point) *float64 { return scaled(p.PeakRSS, megabytes) }))
+		all = append(all, r.plot("memory.svg", "Peak memory", "RSS (MB)", m.Memory, size, func(p sizing.Point) *float64 { return scaled(p.PeakRSS, megabytes) }))
 	}
 	if u := m.Latency; u != nil {
 		by := axis{u.Load, pushRate}
 		if u.Load == sizing.LoadProxies {
 			by.of = func(p sizing.Point) float64 { return p.Proxies }
 		}
-		x := r.plot("latency.svg", "Latency, 99th percentile", "s", u.Fit, by, func(p sizing.Point) *float64 { return p.P99 })
+		x := r.plot("latency.svg", "Latency, 99th percentile", "p99 (s)", u.Fit, by, func(p sizing.Point) *float64 { return p.P99 })
 		x.chart.Series = append(x.chart.Series, r.knee(x.chart, by)...)
 		all = append(all, x)
 	}
@@ -61,7 +61,7 @@ func (r *Report) sizeAxis() axis {
 // plot draws one cost: the points in the fit, those left out, and the fit.
 func (r *Report) plot(file, title, unit string, f *sizing.Fit, by axis, cost func(sizing.Point) *float64) plot {
 	factor := 1.0
-	if unit == "MB" {
+	if unit == "RSS (MB)" {
 		factor = megabytes
 	}
 	fitted := make(map[string]float64)
