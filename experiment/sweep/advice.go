@@ -60,7 +60,7 @@ func (r *Report) told() (told []*Outcome, why string) {
 	}
 	switch {
 	case few > 0:
-		why = fmt.Sprintf("too few repeats to tell: advice needs %d valid ones of a setting (--repeat)", minRepeats)
+		why = fmt.Sprintf("too few repeats to tell: advice needs %d sound ones of a setting (--repeat)", minRepeats)
 	case noisy > 0:
 		why = fmt.Sprintf("too noisy to tell: the p99 of every setting spans more than %.0f %% of its median over the repeats; use a quieter machine, a longer steady phase or more repeats", 100*noisyAbove)
 	default:

@@ -206,7 +206,7 @@ func assumptions(p *Plan) []string {
 		fmt.Sprintf("Each run has a control plane and a fleet of its own. The order of the runs is random within each of %d rounds, from the profile's seed %d; the mesh and the changes are the same in all runs of a setting.", p.Repeat, p.Base.Seed),
 		"Figures are medians over the repeats, with the least and the largest. Latency counts from when a change was due until a proxy had it; CPU is the control plane's, from the start of steady load to the end of the drain.",
 		"A difference is within noise if the two ranges over the repeats overlap, or, of CPU, are no further apart than the 10 ms in which Linux counts it. Else it is called a difference: " + chance(p.Repeat) + ".",
-		fmt.Sprintf("A setting is noisy if its p99 spans more than %.0f %% of the median. Advice needs %d valid repeats or more, and is never drawn from noisy settings, nor from runs with doubts (harness the bottleneck, states missing or wrong, contradictions).", 100*noisyAbove, minRepeats),
+		fmt.Sprintf("A setting is noisy if its p99 spans more than %.0f %% of the median. Advice needs %d sound repeats or more, and is never drawn from noisy settings, nor from runs with doubts (harness the bottleneck, states missing or wrong, contradictions).", 100*noisyAbove, minRepeats),
 		"Pushes are of one type to one proxy each; saved is what they fall short of one per change and proxy, and negative where full pushes of several types outnumber what was merged.",
 		"The front holds the settings that no other beats in both p99 latency and CPU.",
 	}

@@ -225,7 +225,7 @@ func (r *Report) headline() string {
 		return "PARTIAL  " + text
 	}
 	if bad := len(r.Failed()); bad > 0 {
-		return fmt.Sprintf("FAIL  %s; %d without a valid run", text, bad)
+		return fmt.Sprintf("FAIL  %s; %d without a sound run", text, bad)
 	}
 	return "DONE  " + text
 }
