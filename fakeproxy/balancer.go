@@ -73,14 +73,15 @@ type AddressCounts struct {
 	// Connected is how many proxies are connected to it now; the rest are totals.
 	Connected int64
 	// Responses are by event.Type.
-	Responses []int64
-	Nacks     int64
+	Responses    []int64
+	Nacks        int64
+	Disconnected int64
 }
 
 // addressCounters are its counters.
 type addressCounters struct {
-	connected, nacks atomic.Int64
-	responses        [event.NumTypes]atomic.Int64
+	connected, nacks, disconnected atomic.Int64
+	responses                      [event.NumTypes]atomic.Int64
 }
 
 // ByAddress returns the present counts per address, in the order of
@@ -89,7 +90,7 @@ func (f *Fleet) ByAddress() []AddressCounts {
 	all := make([]AddressCounts, len(f.byAddress))
 	for i := range f.byAddress {
 		c := &f.byAddress[i]
-		all[i] = AddressCounts{Connected: c.connected.Load(), Nacks: c.nacks.Load()}
+		all[i] = AddressCounts{Connected: c.connected.Load(), Nacks: c.nacks.Load(), Disconnected: c.disconnected.Load()}
 		for t := range c.responses {
 			all[i].Responses = append(all[i].Responses, c.responses[t].Load())
 		}

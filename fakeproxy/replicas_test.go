@@ -44,6 +44,9 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndStayThere(t *testing.T) {
 	serveAll(t, a, 3)
 	eventually(t, "moved", func() bool { return slices.Equal(connections(f), []int64{6, 0}) })
 	f.Offer(1, false)
+	if c := f.ByAddress(); c[0].Disconnected != 0 || c[1].Disconnected != 3 {
+		t.Errorf("disconnects by address: %+v", c)
+	}
 
 	b = adstest.StartAt(t, b.Addr)
 	f.Offer(1, true)

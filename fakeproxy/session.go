@@ -184,6 +184,7 @@ func (p *proxy) lost(ctx context.Context, connected bool, err error) {
 	if connected {
 		e.Kind = event.Disconnected
 		c.disconnected.Add(1)
+		p.fleet.byAddress[p.address].disconnected.Add(1)
 	} else {
 		c.refused.Add(1)
 	}

@@ -70,10 +70,29 @@ func compareTraffic(m *collect.Metrics, ours replicaCounts) (found []string) {
 	for _, t := range []event.Type{event.CDS, event.EDS, event.LDS, event.RDS} {
 		series := fmt.Sprintf("pilot_xds_pushes{type=%q}", t)
 		if theirs := m.Counters[series]; int64(theirs) != ours.responses[t] {
-			found = append(found, fmt.Sprintf("%s responses: %d by our count, %.0f by its %s", t, ours.responses[t], theirs, series))
+			found = append(found, fmt.Sprintf("%s responses: %d by our count, %.0f by its %s%s",
+				t, ours.responses[t], theirs, series, failedPushes(int64(theirs)-ours.responses[t], ours.broken)))
 		}
 	}
 	return found
+}
+
+// failedPushes explains that the control plane counts more pushes than arrived, if
+// broken streams can be why. istiod counts a push when it returns, also if sending
+// failed (pilot/pkg/xds: recordPushTime is deferred), and then ends the stream.
+func failedPushes(more, broken int64) string {
+	if more <= 0 || more > broken {
+		return ""
+	}
+	return fmt.Sprintf(" (%d streams broke: istiod also counts the push that failed when one did)", broken)
+}
+
+// broken returns how many streams broke in the whole run.
+func broken(r *collect.Result) int64 {
+	if r.Proxies == nil {
+		return 0
+	}
+	return r.Proxies.Disconnects
 }
 
 // compareNACKs compares NACKs.
@@ -96,7 +115,8 @@ func crossCheck(r *collect.Result, readyNow int) []string {
 	var found []string
 	compare := func(series map[string]float64, name, what string, ours int64) {
 		if theirs, ok := series[name]; ok && int64(theirs) != ours {
-			found = append(found, fmt.Sprintf("cross-check: %s: %d by our count, %.0f by the control plane's %s", what, ours, theirs, name))
+			found = append(found, fmt.Sprintf("cross-check: %s: %d by our count, %.0f by the control plane's %s%s",
+				what, ours, theirs, name, failedPushes(int64(theirs)-ours, broken(r))))
 		}
 	}
 	if xds, ok := total(m.Gauges, "pilot_xds"); ok {

@@ -31,13 +31,14 @@ type replica struct {
 
 // replicaCounts is what the fleet had to do with a replica.
 type replicaCounts struct {
-	connected, nacks int64
-	responses        [event.NumTypes]int64
+	connected, nacks, broken int64
+	responses                [event.NumTypes]int64
 }
 
 // minus returns what came since o; connected is as it is now.
 func (c replicaCounts) minus(o replicaCounts) replicaCounts {
 	c.nacks -= o.nacks
+	c.broken -= o.broken
 	for t := range c.responses {
 		c.responses[t] -= o.responses[t]
 	}
@@ -93,6 +94,7 @@ func (r *run) countReplicas() []replicaCounts {
 			c := &byAddress[address]
 			counts[i].connected += c.Connected
 			counts[i].nacks += c.Nacks
+			counts[i].broken += c.Disconnected
 			for t, n := range c.Responses {
 				counts[i].responses[t] += n
 			}

@@ -2,7 +2,10 @@
 
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRealIstiodReplicaStoppedAndStartedMovesConnectionsAndLosesNothing(t *testing.T) {
 	dir := out(t)
@@ -40,5 +43,10 @@ func TestRealIstiodMaximumConnectionAgeEvensReplicasOut(t *testing.T) {
 	if back.ConnectionsMin != 0 || back.ConnectionsAtEnd < 65 {
 		t.Errorf("the replica that came back: %+v", back)
 	}
-	checkNoCrossCheck(t, r)
+	// istiod counts the push that fails as a connection ends.
+	for _, w := range r.Warnings {
+		if strings.Contains(w, "cross-check") && !strings.Contains(w, "streams broke") {
+			t.Error(w)
+		}
+	}
 }
