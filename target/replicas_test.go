@@ -119,17 +119,21 @@ func TestOutageTakesTheLastReplicasOrThoseNamed(t *testing.T) {
 func TestImpossibleReplicasAreRefusedByTheirFields(t *testing.T) {
 	second := metav1.Duration{Duration: time.Second}
 	for want, change := range map[string]func(*target.Spec){
-		"target.replicas: 0":            func(s *target.Spec) { s.Replicas = 0 },
-		"target.replicas: 65":           func(s *target.Spec) { s.Replicas = 65 },
-		"target.replicas: 2: an exter":  func(s *target.Spec) { s.Kind, s.XDSAddress, s.Replicas = target.KindExternal, "a:1", 2 },
-		`target.balance: "sticky"`:      func(s *target.Spec) { s.Balance = "sticky" },
-		`target.args: "--x"`:            func(s *target.Spec) { s.Kind, s.Exec, s.Args = target.KindExec, "x {xds}", []string{"--x"} },
-		"target.xdsAddress":             func(s *target.Spec) { s.Kind, s.Exec, s.XDSAddress, s.Replicas = target.KindExec, "x {xds}", "a:1", 2 },
-		"target.metricsURL: 2 URLs":     func(s *target.Spec) { s.Kind, s.XDSAddress, s.MetricsURL = target.KindExternal, "a:1", "http://a,http://b" },
-		"target.metricsURL: \"http://a": func(s *target.Spec) { s.Kind, s.Exec, s.MetricsURL, s.Replicas = target.KindExec, "x {xds}", "http://a", 2 },
-		"target.outage.replicas: 3":     func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replicas: 3} },
-		"target.outage.replica[1]: 1":   func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replica: []int{1, 1}} },
-		"target.outage.replica: says":   func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replica: []int{1}, Replicas: 1} },
+		"target.replicas: 0":           func(s *target.Spec) { s.Replicas = 0 },
+		"target.replicas: 65":          func(s *target.Spec) { s.Replicas = 65 },
+		"target.replicas: 2: an exter": func(s *target.Spec) { s.Kind, s.XDSAddress, s.Replicas = target.KindExternal, "a:1", 2 },
+		`target.balance: "sticky"`:     func(s *target.Spec) { s.Balance = "sticky" },
+		`target.args: "--x"`:           func(s *target.Spec) { s.Kind, s.Exec, s.Args = target.KindExec, "x {xds}", []string{"--x"} },
+		"target.xdsAddress":            func(s *target.Spec) { s.Kind, s.Exec, s.XDSAddress, s.Replicas = target.KindExec, "x {xds}", "a:1", 2 },
+		"target.metricsURL: 2 URLs": func(s *target.Spec) {
+			s.Kind, s.XDSAddress, s.MetricsURL = target.KindExternal, "a:1", "http://a,http://b"
+		},
+		"target.metricsURL: \"http://a": func(s *target.Spec) {
+			s.Kind, s.Exec, s.MetricsURL, s.Replicas = target.KindExec, "x {xds}", "http://a", 2
+		},
+		"target.outage.replicas: 3":   func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replicas: 3} },
+		"target.outage.replica[1]: 1": func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replica: []int{1, 1}} },
+		"target.outage.replica: says": func(s *target.Spec) { s.Outage = &target.OutageSpec{For: second, Replica: []int{1}, Replicas: 1} },
 	} {
 		spec := target.DefaultSpec()
 		spec.Replicas = 2

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/xdsbench/xdsbench/collect"
@@ -30,6 +31,35 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in:\n%s", want, stdout)
 		}
+	}
+}
+
+func TestKilledReplicaIsReportedAndStartedAgainWhileTheOtherServes(t *testing.T) {
+	dir := out(t)
+	c, output := start(t, "run", "smoke", "-o", dir, "--duration", "4s",
+		"--set", "target.replicas=2", "--set", "target.balance=random", "--set", "proxies.reconnect.max=500ms")
+	awaitText(t, output, "steady")
+	processes := processesOf(t, c.Process.Pid)
+	if len(processes) != 2 {
+		t.Fatalf("processes %v, want one per replica", processes)
+	}
+	if err := syscall.Kill(processes[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(t, c); code != exitDone {
+		t.Fatalf("exit %d:\n%s", code, output)
+	}
+	r := load(t, dir)
+	checkSound(t, r)
+	if len(r.Outages) != 1 || r.Outages[0].Planned || len(r.Outages[0].Replicas) != 1 || r.Outages[0].ProxiesAway == nil {
+		t.Fatalf("outages: %+v", r.Outages)
+	}
+	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "target: replica ") && strings.Contains(w, "exited") }) {
+		t.Errorf("no warning of the exit in %q", r.Warnings)
+	}
+	restarted := r.ControlPlane.Replicas[r.Outages[0].Replicas[0]]
+	if n := r.Proxies.Disconnects; n == 0 || n >= 20 || !restarted.Restarted {
+		t.Errorf("disconnects %d, replica %+v", n, restarted)
 	}
 }
 
