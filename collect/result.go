@@ -307,7 +307,10 @@ type Harness struct {
 	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
 	WallSeconds  *float64 `json:"wallSeconds,omitempty" unit:"s"`
 	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
-	GOMAXPROCS   int      `json:"gomaxprocs,omitempty"`
+	// SteadyCores is how many processors it kept busy on average, from the start of
+	// steady load to the end of the drain.
+	SteadyCores *float64 `json:"steadyCores,omitempty"`
+	GOMAXPROCS  int      `json:"gomaxprocs,omitempty"`
 	// ScheduleLag is from intended to issued; StampLag from a message's last
 	// socket read to its stamp, a part of every latency that is our own.
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`

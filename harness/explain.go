@@ -35,6 +35,7 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 	result.TimelineRows = lines
 	c := result.ControlPlane
 	c.Steady = steadyCost(r.observed.costs, lines)
+	result.Harness.SteadyCores = harnessCores(lines)
 	debounce, err := debounceOf(r.target.Info())
 	if err != nil {
 		r.warn("debounce: %v", err)
@@ -81,6 +82,25 @@ func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Co
 		}
 	}
 	return c
+}
+
+// harnessCores is the mean of what the harness used in steady load and drain; nil
+// if no second of them is known.
+func harnessCores(lines []collect.TimelineRow) *float64 {
+	var used, seconds float64
+	for i, line := range lines {
+		loaded := line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)
+		if i == 0 || !loaded || line.HarnessCores == nil {
+			continue
+		}
+		second := line.T - lines[i-1].T
+		used += *line.HarnessCores * second
+		seconds += second
+	}
+	if seconds == 0 {
+		return nil
+	}
+	return new(used / seconds)
 }
 
 // debounceOf returns how a target debounces, as far as it is of a kind that is

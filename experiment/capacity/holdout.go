@@ -129,14 +129,18 @@ func (h *HoldOut) compare(m *sizing.Model, large []sizing.Point) {
 			line.Predicted.Low += e.Low
 			line.Predicted.High += e.High
 			line.Predicted.Extrapolated = e.Extrapolated
+			line.Predicted.Demand += e.Demand
 		}
 		if n == 0 || line.Measured == 0 {
 			h.Notes = append(h.Notes, c.name+": not measured, or not fitted")
 			continue
 		}
 		line.Error = line.Predicted.Value/line.Measured - 1
-		for _, x := range []*float64{&line.Measured, &line.Predicted.Value, &line.Predicted.Low, &line.Predicted.High} {
+		for _, x := range []*float64{&line.Measured, &line.Predicted.Value, &line.Predicted.Low, &line.Predicted.High, &line.Predicted.Demand} {
 			*x /= n
+		}
+		if d := line.Predicted.Demand; d > 0 {
+			h.Notes = append(h.Notes, fmt.Sprintf("the load would take %.3g cores; the machine has %d, and what the harness leaves of them is predicted", d, large[0].CPUs))
 		}
 		h.Lines = append(h.Lines, line)
 	}

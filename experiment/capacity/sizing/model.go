@@ -21,6 +21,9 @@ type Model struct {
 	// PushesPerMutation is how many pushes each mutation became for each proxy, by
 	// the mutations per second.
 	PushesPerMutation []Ratio `json:"pushesPerMutation,omitempty"`
+	// Share is what the control plane gets of the processors that it and the harness
+	// keep busy, from 0 to 1; 0 if unknown.
+	Share float64 `json:"shareOfCPU,omitempty"`
 	// LeftOut are points that are not in the fits of CPU and latency.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	Notes   []string  `json:"notes,omitempty"`
@@ -64,6 +67,7 @@ func NewModel(points []Point) *Model {
 	m.Latency, note = fitUSL(having(good, func(p Point) *float64 { return p.P99 }))
 	m.note(note)
 	m.PushesPerMutation = ratios(good)
+	m.Share = share(good)
 	m.noteSettings(points)
 	return m
 }

@@ -38,6 +38,9 @@ type Point struct {
 	Cores      *float64 `json:"cores,omitempty"`
 	ConnectCPU *float64 `json:"connectCPUSeconds,omitempty"`
 	PeakRSS    *float64 `json:"peakRSSBytes,omitempty"`
+	// HarnessCores is what the harness used beside it, and CPUs what both shared.
+	HarnessCores *float64 `json:"harnessCores,omitempty"`
+	CPUs         int      `json:"cpus,omitempty"`
 	// P99 is the 99th percentile of propagation.all, in seconds.
 	P99 *float64 `json:"p99Seconds,omitempty"`
 	// Doubts are why the point is not in the fits of CPU and latency.
@@ -96,6 +99,12 @@ func PointOf(run string, r *collect.Result) (Point, error) {
 	}
 	if r.Propagation != nil && r.Propagation.All != nil {
 		p.P99 = new(r.Propagation.All.P99)
+	}
+	if r.Environment != nil {
+		p.CPUs = r.Environment.CPUs
+	}
+	if r.Harness != nil {
+		p.HarnessCores = r.Harness.SteadyCores
 	}
 	p.addCost(r, profile.Phases.Steady.Seconds())
 	p.Setting = setting(&profile, r)

@@ -11,6 +11,9 @@ type Estimate struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
+	// Demand is what the load would take where the machine has less; Value is then
+	// what the machine has.
+	Demand float64 `json:"demand,omitempty"`
 	// Extrapolated lists the quantities that lie outside the measured range.
 	Extrapolated []Beyond `json:"extrapolated,omitempty"`
 }
@@ -47,8 +50,30 @@ type Prediction struct {
 func (m *Model) At(s Size) Prediction { return m.at(s, 1) }
 
 // Like predicts what a run measures, from its size and from how much of the time
-// that its CPU is a mean of had load.
-func (m *Model) Like(p Point) Prediction { return m.at(p.Size, p.Duty) }
+// that its CPU is a mean of had load. A control plane that has no processor left
+// merges pushes: it is predicted to use what the harness leaves it.
+func (m *Model) Like(p Point) Prediction {
+	out := m.at(p.Size, p.Duty)
+	most := float64(p.CPUs) * m.Share
+	if e := out.CPU; e != nil && most > 0 && e.Value > most {
+		e.Demand = e.Value
+		e.Value, e.Low, e.High = most, min(e.Low, most), min(e.High, most)
+	}
+	return out
+}
+
+// share is what the control plane got of the processors that it and the harness
+// used, in the run with the most pushes; zero if that is not known.
+func share(points []Point) float64 {
+	var share, most float64
+	for _, p := range points {
+		if p.Cores != nil && p.HarnessCores != nil && p.PushRate > most && *p.Cores > 0 {
+			most = p.PushRate
+			share = *p.Cores / (*p.Cores + *p.HarnessCores)
+		}
+	}
+	return share
+}
 
 func (m *Model) at(s Size, duty float64) Prediction {
 	p := m.point(s)

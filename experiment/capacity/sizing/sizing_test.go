@@ -195,6 +195,27 @@ func TestDrainDilutesTheCPUButNotTheCostOfAPush(t *testing.T) {
 	near(t, "CPU of steady load", m.At(last.Size).CPU.Value, idleCores+pushSeconds*last.PushRate+byteSeconds*last.ByteRate, 1e-6)
 }
 
+func TestRunCannotUseMoreThanTheHarnessLeaves(t *testing.T) {
+	t.Parallel()
+	points := grid(0, 1)
+	for i := range points {
+		p := &points[i]
+		p.CPUs, p.HarnessCores = 2, new(*p.Cores/3)
+	}
+	m := sizing.NewModel(points)
+	near(t, "share", m.Share, 0.75, 1e-9)
+	big := points[len(points)-1]
+	big.Proxies *= 1000
+	demand := m.At(big.Size).CPU
+	if got := m.Like(big).CPU; got.Value != 1.5 || got.High > 1.5 || got.Demand != demand.Value || demand.Demand != 0 {
+		t.Errorf("got %+v where %g cores are wanted", got, demand.Value)
+	}
+	small := points[0]
+	if got := m.Like(small).CPU; got.Demand != 0 {
+		t.Errorf("a small run is limited: %+v", got)
+	}
+}
+
 func TestNegativeTermsAreLeftOutAndSaidSo(t *testing.T) {
 	t.Parallel()
 	points := grid(0, 1)
