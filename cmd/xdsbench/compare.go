@@ -26,7 +26,8 @@ the least that can tell at the default level.
 
 A sweep makes its repeats in turns, so that a drift of the machine favours none:
 
-  xdsbench sweep steady --target istiod --repeat 5 -o ab --vary target.binary=./old,./new
+  xdsbench sweep steady --target istiod --istiod-binary ./old --repeat 5 -o ab \
+      --vary target.binary=./old,./new
   xdsbench compare ab/runs/01-* ab/runs/02-*
 
 More examples:

@@ -26,8 +26,8 @@ advice under the profile's SLO.
   xdsbench sweep steady --set slo.propagation.all.p99=500ms --repeat 5 \
       --vary target.env.PILOT_PUSH_THROTTLE=20,100,500 --vary proxies.variant=sotw,delta
   xdsbench sweep --target istiod --istiod-binary ./pilot-discovery \
-      --vary target.env.GOGC=50,100,200 --vary rate=2/s,20/s
-  xdsbench sweep --vary mesh.scope=all,namespace --set pprof.cpu=10s    where does the CPU go?
+      --vary target.env.GOGC=50,100,200 --vary target.env.GOMAXPROCS=1,2
+  xdsbench sweep --vary proxies.variant=sotw,delta --set pprof.cpu=10s  where does the CPU go?
   xdsbench sweep ... --dry-run                                         settings and time, no run
 
 A value that holds a comma goes in double quotes: --vary 'target.exec="a,b",c'.

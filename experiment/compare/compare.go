@@ -15,7 +15,7 @@ import (
 
 // Compare compares two sets of runs.
 func Compare(before, after *Set, o Options) (*Report, error) {
-	if err := errors.Join(o.Validate(), disjoint(before, after)); err != nil {
+	if err := errors.Join(o.Validate(), disjoint(before, after), before.checkWhole(), after.checkWhole()); err != nil {
 		return nil, err
 	}
 	r := &Report{
@@ -40,14 +40,45 @@ func Compare(before, after *Set, o Options) (*Report, error) {
 	return r, nil
 }
 
+// whole counts the runs that were not cut short: the samples.
+func (s *Set) whole() (n int) {
+	for _, run := range s.Runs {
+		if !run.Result.Partial {
+			n++
+		}
+	}
+	return n
+}
+
+// checkWhole makes sure that a set has a sample.
+func (s *Set) checkWhole() error {
+	if s.whole() == 0 {
+		return fmt.Errorf("%s: every run in it was cut short: there is nothing to compare", s.Path)
+	}
+	return nil
+}
+
 // disjoint makes sure that no run is on both sides.
 func disjoint(before, after *Set) error {
 	for _, run := range after.Runs {
-		if slices.ContainsFunc(before.Runs, func(r Run) bool { return r.Path == run.Path }) {
+		if slices.ContainsFunc(before.Runs, run.same) {
 			return fmt.Errorf("%s is in both sets, %s and %s: name two that have no run in common", run.Path, before.Path, after.Path)
 		}
 	}
 	return nil
+}
+
+// same reports whether both are one run, or a copy of it.
+func (r Run) same(other Run) bool {
+	return r.Path == other.Path || r.id() != "" && r.id() == other.id()
+}
+
+// id is the run's own; empty if its result does not tell.
+func (r Run) id() string {
+	if r.Result.Environment == nil {
+		return ""
+	}
+	return r.Result.Environment.RunID
 }
 
 func (s *Set) info() SetInfo {
@@ -79,8 +110,13 @@ func collectMetrics(before, after *Set, o *Options) []Metric {
 	all, limits := rules(), slos(before, after)
 	var found []Metric
 	for name := range names {
-		if m, ok := newMetric(name, all, limits, o); ok {
-			m.measure(before, after)
+		m, shown := newMetric(name, all, limits, o)
+		if !shown && !m.MustBeZero {
+			continue
+		}
+		m.measure(before, after)
+		// A new defect is never hidden.
+		if shown || m.Old != nil && m.New != nil && m.appeared() {
 			found = append(found, m)
 		}
 	}
@@ -196,7 +232,7 @@ func setCorrected(metrics []*Metric, correct func([]float64) []float64) {
 // conclude draws the conclusion, and says what weakens it.
 func (r *Report) conclude(before, after *Set) {
 	r.RunsNeeded = runsNeeded(r.Alpha / float64(max(r.Deciding, 1)))
-	n, m := len(before.Runs), len(after.Runs)
+	n, m := before.whole(), after.whole()
 	tooFew := r.Deciding > 0 && smallestP(n, m) > r.Alpha/float64(r.Deciding)
 	switch {
 	case len(r.Regressions) > 0:

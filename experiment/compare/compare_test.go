@@ -145,6 +145,32 @@ func TestDefectsThatAppearAreARegressionInASingleRun(t *testing.T) {
 	}
 }
 
+func TestADefectIsShownThoughOtherMetricsAreAskedFor(t *testing.T) {
+	o := options()
+	o.Metrics = []string{"propagation.all.p99"}
+	lost := func(r *collect.Result, n int) { r.Propagation.Unreached = int64(n) }
+	r := compared(t, set(t, 1, 3), set(t, 2, 3, lost), o)
+	if got := regressed(r); !slices.Contains(got, "propagation.unreached") {
+		t.Errorf("regressions %v", r.Regressions)
+	}
+}
+
+func TestRunsThatWereCutShortAreNoSamples(t *testing.T) {
+	cut := func(r *collect.Result, n int) {
+		if n == 1 {
+			r.Partial, r.Propagation.Unreached = true, 180
+		}
+	}
+	r := compared(t, set(t, 1, 3), set(t, 2, 3, cut), options())
+	if got := regressed(r); len(got) > 0 || !strings.Contains(strings.Join(r.Warnings, "\n"), "1 of 3 new runs were cut short") {
+		t.Errorf("regressions %v, warnings %q", got, r.Warnings)
+	}
+	all := func(r *collect.Result, _ int) { r.Partial = true }
+	if _, err := compare.Compare(set(t, 1, 3), set(t, 2, 3, all), options()); err == nil || !strings.Contains(err.Error(), "cut short") {
+		t.Errorf("nothing but partial runs: %v", err)
+	}
+}
+
 func TestDefectsThatWereThereBeforeNeedStatistics(t *testing.T) {
 	unreached := func(low int64) change {
 		return func(r *collect.Result, n int) { r.Propagation.Unreached = low + int64(n) }

@@ -121,6 +121,9 @@ func caveats(s *Set, side string) []string {
 	if twice := repeated(s); len(twice) > 0 {
 		found = append(found, fmt.Sprintf("the %s runs hold copies of one run (%s), which count as if they were repeats", side, strings.Join(twice, ", ")))
 	}
+	if cut := len(s.Runs) - s.whole(); cut > 0 {
+		found = append(found, fmt.Sprintf("%d of %d %s runs were cut short and are left out", cut, len(s.Runs), side))
+	}
 	return append(found, doubts(s, side)...)
 }
 

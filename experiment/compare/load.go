@@ -95,6 +95,9 @@ func loadRun(file string) (Run, error) {
 // xdsbench did not write is absent, not zero.
 func newRun(file string, r *collect.Result, inFile map[string]string) Run {
 	run := Run{Path: file, Result: r, values: make(map[string]collect.Value)}
+	if r.Partial {
+		return run // no sample: what was pending when it was cut short counts as unreached
+	}
 	for _, v := range r.Values() {
 		if _, written := inFile[v.Name]; written || v.MayOmit || v.Number != 0 {
 			run.values[v.Name] = v

@@ -23,6 +23,9 @@ type Advice struct {
 // advise draws the advice: under an SLO the cheapest setting that keeps it in every
 // repeat, without one the front's knee.
 func (r *Report) advise() Advice {
+	if field := r.Plan.load(); field != "" {
+		return Advice{Text: "none: " + field + " changes the load, and settings under different load are no alternatives: compare those of one load in the table, or sweep each load by itself"}
+	}
 	told, why := r.told()
 	if len(told) == 0 {
 		return Advice{Text: why}
@@ -132,6 +135,9 @@ func (r *Report) compare(best *Outcome, told []*Outcome) []string {
 }
 
 func (r *Report) withoutSLO(told []*Outcome) Advice {
+	if len(told) > 1 && alike(told) {
+		return Advice{Text: "none: no two settings differ beyond noise in p99 or CPU (has the field any effect? see target.log of a run)"}
+	}
 	var line []*Outcome
 	for _, o := range front(outcomes(told)) {
 		line = append(line, r.find(o.ID))
@@ -153,6 +159,15 @@ func (r *Report) withoutSLO(told []*Outcome) Advice {
 		a.Reasons = append(a.Reasons, r.step(line[i], line[i+1]))
 	}
 	return a
+}
+
+// alike reports whether no two settings differ beyond noise, in latency or in cost.
+func alike(told []*Outcome) bool {
+	return !slices.ContainsFunc(told, func(a *Outcome) bool {
+		return slices.ContainsFunc(told, func(b *Outcome) bool {
+			return !a.p99().overlaps(b.p99()) || !a.cpu().overlaps(b.cpu())
+		})
+	})
 }
 
 func outcomes(all []*Outcome) []Outcome {

@@ -123,9 +123,12 @@ func keysOf(maps ...map[string]string) func(func(string) bool) {
 // leaves flattens a plan to its plain values by field.
 func leaves(p *Plan) map[string]string {
 	out := make(map[string]string)
+	var order []string
 	for _, v := range p.Vary {
 		out["--vary "+v.Field] = v.String()
+		order = append(order, v.Field)
 	}
+	out["order of --vary"] = strings.Join(order, " ") // the folders' names have it
 	out["--repeat"] = strconv.Itoa(p.Repeat)
 	out["--kubeconfig"], out["--context"] = p.Kubeconfig, p.Context
 	data, err := json.Marshal(p.Base)

@@ -162,6 +162,9 @@ func (c *contrast) caveat() string {
 	if least := min(c.a.Total*float64(c.a.Runs), c.b.Total*float64(c.b.Runs)); least < fewSamples {
 		return fmt.Sprintf("Few samples: %.0f in one of the two. Use a longer pprof.cpu, or more load.", 100*least)
 	}
+	if c.a.Runs != c.b.Runs {
+		return fmt.Sprintf("The merged profiles are sums over %d and %d runs: read their shares, not their amounts.", c.a.Runs, c.b.Runs)
+	}
 	return ""
 }
 

@@ -25,7 +25,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	if c := r.contrasted(""); c != nil {
 		markdownTable(&out, c.table())
-		fmt.Fprintf(&out, "\n%s\n\nBy function, in this folder: `%s`\n", c.caveat(), c.mergedDiff)
+		fmt.Fprintf(&out, "\n%s\n\nBy function, in this folder (the profiles are summed over the runs): `%s`\n", c.caveat(), c.mergedDiff)
 	}
 	if notes := r.notes(); len(notes) > 0 {
 		out.WriteString("\n## Notes\n\n")
@@ -34,7 +34,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	out.WriteString("\n## Assumptions\n\n")
 	markdownList(&out, r.Assumptions)
 	r.markdownEnvironment(&out)
-	fmt.Fprintf(&out, "\n## To make it again\n\nIn this folder:\n\n```sh\n%s\n```\n\nOne setting alone:\n\n```sh\n%s\n```\n",
+	fmt.Fprintf(&out, "\n## To make it again\n\nIn this folder, with relative paths of programs and kubeconfigs made absolute:\n\n```sh\n%s\n```\n\nOne setting alone:\n\n```sh\n%s\n```\n",
 		r.Commands[0], strings.Join(r.Commands[1:], "\n"))
 	_, err := w.Write(out.Bytes())
 	return err

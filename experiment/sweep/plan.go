@@ -45,7 +45,11 @@ type Setting struct {
 
 // Settings returns the full cross product, the first field varying slowest. The
 // error lists every problem of every setting, each once.
-func (p *Plan) Settings() ([]Setting, error) {
+func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.Validate) }
+
+// expand is Settings with the check that each setting has to pass: what this machine
+// can run is nothing to a report.
+func (p *Plan) expand(check func(*profiles.Profile) error) ([]Setting, error) {
 	var errs []error
 	if p.Repeat < 1 {
 		errs = append(errs, fmt.Errorf("--repeat: %d: must be at least 1", p.Repeat))
@@ -61,7 +65,7 @@ func (p *Plan) Settings() ([]Setting, error) {
 		s := p.setting(i, values)
 		s.Profile, err = p.Base.With(p.assignments(values)...)
 		if err == nil {
-			err = harness.Validate(s.Profile)
+			err = check(s.Profile)
 		}
 		if err != nil {
 			found.add(s.Name, err)
@@ -75,6 +79,26 @@ func (p *Plan) Settings() ([]Setting, error) {
 		settings = append(settings, s)
 	}
 	return settings, errors.Join(append(errs, found.errors()...)...)
+}
+
+// load names the first varied field that changes what is asked of the control plane;
+// empty if there is none.
+func (p *Plan) load() string {
+	for _, v := range p.Vary {
+		for _, start := range []string{"rate", "seed", "proxies.count", "proxies.kinds", "churn", "mesh.", "phases."} {
+			if strings.HasPrefix(v.Field, start) {
+				return v.Field
+			}
+		}
+	}
+	return ""
+}
+
+// variesTarget reports whether settings have control planes of their own.
+func (p *Plan) variesTarget() bool {
+	return slices.ContainsFunc(p.Vary, func(v Vary) bool {
+		return strings.HasPrefix(v.Field, "target.") && !strings.HasPrefix(v.Field, "target.env.")
+	})
 }
 
 func (p *Plan) combinations() [][]string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/profiles"
 )
 
 // ReportSchema names the layout of a report file.
@@ -87,7 +88,7 @@ func Load(dir string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := plan.Settings()
+	settings, err := plan.expand(func(*profiles.Profile) error { return nil }) // With has checked the fields
 	if err != nil {
 		return nil, fmt.Errorf("the sweep in %s: %w", dir, err)
 	}
@@ -99,8 +100,10 @@ func Load(dir string) (*Report, error) {
 		all = append(all, results...)
 	}
 	r.Partial = slices.ContainsFunc(r.Settings, func(o Outcome) bool { return o.has(missing) })
-	for _, o := range front(r.Settings) {
-		r.Front = append(r.Front, o.ID)
+	if plan.load() == "" { // settings under different load are no alternatives
+		for _, o := range front(r.Settings) {
+			r.Front = append(r.Front, o.ID)
+		}
 	}
 	r.describe(all)
 	r.Advice = r.advise()
@@ -192,9 +195,10 @@ func (r *Report) describe(all []*collect.Result) {
 			r.Environment = e
 		}
 		differ["machine"] = differ["machine"] || e.CPUModel != r.Environment.CPUModel || e.CPUs != r.Environment.CPUs
+		differ["version of the target"] = differ["version of the target"] || !r.Plan.variesTarget() && e.Versions["target"] != r.Environment.Versions["target"]
 		differ["version of xdsbench"] = differ["version of xdsbench"] || e.Versions["xdsbench"] != r.Environment.Versions["xdsbench"]
 	}
-	for _, what := range []string{"machine", "version of xdsbench"} {
+	for _, what := range []string{"machine", "version of xdsbench", "version of the target"} {
 		if differ[what] {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs were not all made with the same %s: figures of different runs may not be comparable", what))
 		}

@@ -88,6 +88,27 @@ func TestDifferencesWithinTheSpreadAreNoise(t *testing.T) {
 	wantText(t, text(t, r), "(within noise of the one before)", "one comparison in 3")
 }
 
+func TestSettingsUnderDifferentLoadAreNoAlternatives(t *testing.T) {
+	t.Parallel()
+	p := plan(t, 2, "1s", "50ms")
+	p.Vary = append(p.Vary, sweep.Vary{Field: "rate", Values: []string{"1/s", "5/s"}})
+	r, _ := swept(t, p, map[string]outcome{"50ms": {p99: []float64{0.1, 0.1}, cpu: []float64{1, 1}}})
+	if len(r.Front) > 0 || r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, "rate changes the load") {
+		t.Errorf("front %v, advice %+v", r.Front, r.Advice)
+	}
+}
+
+func TestSettingsThatAreAlikeGiveNoAdvice(t *testing.T) {
+	t.Parallel()
+	r, _ := swept(t, plan(t, 2, "", "50ms", "100ms"), map[string]outcome{
+		"50ms":  {p99: []float64{0.10, 0.12}, cpu: []float64{4, 5}},
+		"100ms": {p99: []float64{0.11, 0.13}, cpu: []float64{4.4, 5.1}},
+	})
+	if r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, "beyond noise") {
+		t.Errorf("advice %+v", r.Advice)
+	}
+}
+
 func TestThereIsNoAdviceFromNoisyOrTooFewRuns(t *testing.T) {
 	t.Parallel()
 	r, _ := swept(t, plan(t, 1, "1s", "10ms", "50ms"), four())

@@ -130,6 +130,15 @@ func TestAnotherPlanInTheFolderIsRefusedWithWhatDiffers(t *testing.T) {
 	if strings.Contains(err.Error(), "profile.mesh") {
 		t.Errorf("what does not differ is named: %v", err)
 	}
+	crossed := plan(t, 1, "", "10ms")
+	crossed.Vary = append(crossed.Vary, sweep.Vary{Field: "seed", Values: []string{"1"}})
+	_, crossedDir := swept(t, crossed, four())
+	turned := *crossed
+	turned.Vary = []sweep.Vary{crossed.Vary[1], crossed.Vary[0]}
+	err = sweep.Run(t.Context(), sweep.Config{Dir: crossedDir, Plan: &turned, Run: (&fake{outcomes: four()}).run})
+	if !errors.Is(err, sweep.ErrOtherPlan) || !strings.Contains(err.Error(), "order of --vary") {
+		t.Errorf("fields in another order: %v", err)
+	}
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "letter"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -194,6 +203,13 @@ func TestVaryReadsQuotedValuesAndNamesWhatIsWrong(t *testing.T) {
 	}
 	_, err = sweep.ParseVary([]string{"seed", "=3", "seed=", `x="a`, "seed=1,1"})
 	wantText(t, fmt.Sprint(err), `"seed": want`, `"=3": want`, `"seed=": want`, `x=\"a`, `"1" is there twice`)
+	blanks, err := sweep.ParseVary([]string{"target.env.GOGC=50, 100 ,"})
+	if err != nil || !slices.Equal(blanks[0].Values, []string{"50", "100", ""}) {
+		t.Errorf("blanks: %v, %v", blanks, err)
+	}
+	if _, err := sweep.ParseVary([]string{"proxies.count=500,"}); err == nil || !strings.Contains(err.Error(), "value 2 is empty") {
+		t.Errorf("an empty value: %v", err)
+	}
 	if _, err := sweep.ParseVary(nil); err == nil {
 		t.Error("nothing to vary was accepted")
 	}

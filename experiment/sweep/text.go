@@ -19,7 +19,7 @@ func (r *Report) Text(w io.Writer, dir string) error {
 	if c := r.contrasted(dir); c != nil {
 		out.WriteByte('\n')
 		textTable(&out, c.table())
-		fmt.Fprintf(&out, "\n%s\nBy function: %s\n", c.caveat(), c.mergedDiff)
+		fmt.Fprintf(&out, "\n%s\nBy function (profiles summed over the runs): %s\n", c.caveat(), c.mergedDiff)
 	}
 	textList(&out, "Notes", r.notes())
 	textList(&out, "Front", r.frontNames())

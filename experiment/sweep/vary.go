@@ -50,9 +50,17 @@ func parseVary(arg string) (Vary, error) {
 	if !ok || field == "" || list == "" {
 		return Vary{}, fmt.Errorf("--vary %q: want FIELD=V1,V2,..., such as target.env.GOGC=50,100", arg)
 	}
-	values, err := csv.NewReader(strings.NewReader(list)).Read()
+	r := csv.NewReader(strings.NewReader(list))
+	r.TrimLeadingSpace = true
+	values, err := r.Read()
 	if err != nil {
 		return Vary{}, fmt.Errorf("--vary %q: the values cannot be read (%w): put a value that holds a comma or a quote in double quotes, and double the quotes within", arg, err)
+	}
+	for i, value := range values {
+		values[i] = strings.TrimSpace(value)
+		if values[i] == "" && !strings.HasPrefix(field, "target.env.") {
+			return Vary{}, fmt.Errorf("--vary %q: value %d is empty: is there a comma too many?", arg, i+1)
+		}
 	}
 	return Vary{Field: field, Values: values}, nil
 }

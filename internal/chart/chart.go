@@ -135,7 +135,7 @@ func add(p *plot.Plot, s Series, i int) error {
 		if err != nil {
 			return err
 		}
-		marks.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(3.5), Shape: shapes()[i%len(shapes())]}
+		marks.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(3.5), Shape: shapes()[(i+i/len(colours()))%len(shapes())]}
 		p.Add(marks)
 		legend = append(legend, marks)
 	}
