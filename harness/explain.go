@@ -40,7 +40,11 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 	if err != nil {
 		r.warn("debounce: %v", err)
 	}
-	debounce.Replicas = len(r.replicas)
+	for _, text := range r.observed.after { // only those whose pushes are counted; none means one
+		if text != nil {
+			debounce.Replicas++
+		}
+	}
 	debounce.Steady = r.cfg.Profile.Phases.Steady.Duration
 	r.warnAll(result.AddStages(debounce))
 	result.AddSignals()

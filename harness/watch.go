@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -82,6 +83,8 @@ func (r *run) tend(ctx context.Context, i, restarts int) (planned, ok bool) {
 		r.warn("target: %sexited %s, for the %dth time: left down (see %s)",
 			r.which([]int{i}), r.sinceSteady(), restarts+1, target.FileOf(target.LogFile, i))
 		p.gone = true
+		r.away.begin(r.clock.Now(), false, []int{i}) // it never ends
+		r.offer([]int{i}, false)
 		r.away.giveUp()
 		return false, false
 	}
@@ -91,7 +94,7 @@ func (r *run) tend(ctx context.Context, i, restarts int) (planned, ok bool) {
 // bringBack restarts a replica that exited by itself; false if that is no use.
 func (r *run) bringBack(ctx context.Context, i int) bool {
 	at, lost := r.sinceSteady(), []int{i}
-	x := r.beginAbsence(ctx, lost, false)
+	x := r.beginAbsence(ctx, r.clock.Now(), lost, false)
 	if !r.stayAway(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
 		return false
 	}
@@ -103,30 +106,32 @@ func (r *run) bringBack(ctx context.Context, i int) bool {
 // again.
 func (r *run) takeDown(ctx context.Context, victims []int) {
 	r.log.Info("outage begins", "replicas", victims)
-	var errs []error
 	for _, i := range victims {
 		r.replicas[i].tend.Lock()
 		defer r.replicas[i].tend.Unlock()
 	}
-	for _, i := range victims {
-		errs = append(errs, r.replicas[i].Kill(ctx))
+	at, errs := r.clock.Now(), make([]error, len(victims))
+	var wg sync.WaitGroup
+	for k, i := range victims {
+		wg.Go(func() { errs[k] = r.replicas[i].Kill(ctx) })
 	}
+	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		r.warn("target: outage: %v", err)
 		r.away.giveUp()
 		return
 	}
-	x := r.beginAbsence(ctx, victims, true)
+	x := r.beginAbsence(ctx, at, victims, true)
 	if r.stayAway(ctx, victims, r.cfg.Profile.Target.Outage.For.Duration) {
 		r.restart(ctx, x, victims, "was taken down")
 	}
 }
 
-// beginAbsence notes that replicas are gone, and returns the number of that
-// absence. While others are there, the proxies may be ready again before the
+// beginAbsence notes that replicas are gone since a time, and returns the number of
+// that absence. While others are there, the proxies may be ready again before the
 // replicas are.
-func (r *run) beginAbsence(ctx context.Context, lost []int, planned bool) int {
-	x := r.away.begin(r.clock.Now(), planned, lost)
+func (r *run) beginAbsence(ctx context.Context, at event.Time, lost []int, planned bool) int {
+	x := r.away.begin(at, planned, lost)
 	if len(lost) < len(r.replicas) {
 		r.wait.Go(func() {
 			_ = poll(ctx, breakLimit, func() bool { return r.connectedTo(lost) == 0 })

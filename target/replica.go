@@ -103,6 +103,7 @@ func (r *Replica) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", r.launch.args[0], err)
 	}
+	r.adopt(p)
 	if err := p.Yield(niceness); err != nil && !p.Exited() {
 		r.cfg.Log.Warn("the target does not give way to the harness", "error", err)
 	}
@@ -111,13 +112,17 @@ func (r *Replica) begin(ctx context.Context) error {
 		return errors.Join(err, p.Stop(context.WithoutCancel(ctx), r.cfg.StopGrace), r.removeWorkDir())
 	}
 	r.cfg.Log.Debug("target ready", "pid", p.PID(), "after", time.Since(started))
+	return nil
+}
+
+// adopt makes p the latest life, so that what it uses until it is ready counts then.
+func (r *Replica) adopt(p *subprocess.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.proc != nil {
 		r.used.CPUSeconds += r.proc.CPUSeconds()
 	}
 	r.proc = p
-	return nil
 }
 
 // Stop ends the replica: SIGTERM to its process group, SIGKILL after the grace

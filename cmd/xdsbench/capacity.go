@@ -138,6 +138,9 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 func capacityVerdict(r *capacity.Report) error {
 	switch r.Answer.Kind {
 	case capacity.Below:
+		if r.Answer.Value > r.Plan.Grow.From {
+			return &exitError{code: exitFailed, err: errors.New("no soak kept the SLO, and smaller loads were not soaked (see the report)")}
+		}
 		return &exitError{code: exitSLO, err: errors.New("even the smallest load broke the SLO (see the report)")}
 	case capacity.Unknown:
 		return &exitError{code: exitFailed, err: errors.New("the search has no answer (see the report)")}

@@ -36,15 +36,29 @@ func answer(p *Plan, o *Outcome, finished bool) Answer {
 	if len(o.Searches) == 0 {
 		return Answer{Kind: Unknown, Text: "no run was finished"}
 	}
-	found := median(o.Searches)
-	a := found.answer(p.Grow, finished)
-	if len(o.Searches) > 1 {
-		a.spread(o.Searches)
+	searches, whole := o.whole(finished)
+	found := median(searches)
+	a := found.answer(p.Grow, whole)
+	if len(searches) > 1 {
+		a.spread(searches)
 	}
 	if o.Soak != nil {
 		a.soaked(p, o.Soak)
 	}
 	return a
+}
+
+// whole returns the searches that came to their end, and true; or the only one there
+// is, and false. One that was cut short may be far below its answer.
+func (o *Outcome) whole(finished bool) ([]Found, bool) {
+	n := len(o.Searches)
+	switch {
+	case finished || o.Soak != nil:
+		return o.Searches, true
+	case n > 1:
+		return o.Searches[:n-1], true
+	}
+	return o.Searches, false
 }
 
 func (f Found) answer(g Range, finished bool) Answer {

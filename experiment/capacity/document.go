@@ -51,7 +51,8 @@ func (r *Report) answerLines() []string {
 	}
 	if r.Answer.Low != nil {
 		g := r.Plan.Grow
-		lines = append(lines, fmt.Sprintf("%d searches kept it at %s to %s", len(r.Outcome.Searches), g.text(*r.Answer.Low), g.text(*r.Answer.High)))
+		searches, _ := r.Outcome.whole(!r.Partial)
+		lines = append(lines, fmt.Sprintf("%d searches kept it at %s to %s", len(searches), g.text(*r.Answer.Low), g.text(*r.Answer.High)))
 	}
 	if r.Limits.PushRate > 0 {
 		lines = append(lines, "that is "+count(r.Limits.PushRate)+" pushes/s: mutations/s × proxies × pushes per mutation and proxy")

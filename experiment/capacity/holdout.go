@@ -3,6 +3,7 @@ package capacity
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
@@ -34,6 +35,9 @@ type HoldOutLine struct {
 
 // minHoldOut is how many runs a fit takes.
 const minHoldOut = 3
+
+// near is how far equal sizes may differ: rates are sums of scaled parts.
+const near = 1e-5
 
 // axis is the size by which runs are told small from full.
 type axis struct {
@@ -87,9 +91,9 @@ func holdOut(points []sizing.Point, field string, full float64) *HoldOut {
 	var small, large []sizing.Point
 	for _, p := range points {
 		switch v := by.of(p); {
-		case v <= h.Half:
+		case v <= h.Half*(1+near):
 			small = append(small, p)
-		case v == h.Full:
+		case math.Abs(v-h.Full) <= near*h.Full:
 			large = append(large, p)
 		}
 	}
@@ -117,7 +121,7 @@ func (h *HoldOut) compare(m *sizing.Model, large []sizing.Point) {
 		{"latency p99", "s", func(p sizing.Prediction) *sizing.Estimate { return p.P99 }, func(p sizing.Point) *float64 { return p.P99 }},
 	} {
 		line := HoldOutLine{Name: c.name, Unit: c.unit}
-		n := 0.0
+		n, short := 0.0, false
 		for _, p := range large {
 			e, v := c.predicted(m.Like(p)), c.measured(p)
 			if e == nil || v == nil {
@@ -129,7 +133,8 @@ func (h *HoldOut) compare(m *sizing.Model, large []sizing.Point) {
 			line.Predicted.Low += e.Low
 			line.Predicted.High += e.High
 			line.Predicted.Extrapolated = e.Extrapolated
-			line.Predicted.Demand += e.Demand
+			line.Predicted.Demand += cmp.Or(e.Demand, e.Value)
+			short = short || e.Demand > 0
 		}
 		if n == 0 || line.Measured == 0 {
 			h.Notes = append(h.Notes, c.name+": not measured, or not fitted")
@@ -138,6 +143,9 @@ func (h *HoldOut) compare(m *sizing.Model, large []sizing.Point) {
 		line.Error = line.Predicted.Value/line.Measured - 1
 		for _, x := range []*float64{&line.Measured, &line.Predicted.Value, &line.Predicted.Low, &line.Predicted.High, &line.Predicted.Demand} {
 			*x /= n
+		}
+		if !short {
+			line.Predicted.Demand = 0
 		}
 		if d := line.Predicted.Demand; d > 0 {
 			h.Notes = append(h.Notes, fmt.Sprintf("the load would take %.3g cores; the machine has %d, and what the harness leaves of them is predicted", d, large[0].CPUs))

@@ -219,7 +219,31 @@ func (p *Plan) Validate() error {
 	if p.Soak.Duration < 0 {
 		errs = append(errs, fmt.Errorf("--soak: %s: must not be negative", p.Soak.Duration))
 	}
-	return errors.Join(append(errs, harness.Validate(p.Base))...)
+	errs = append(errs, harness.Validate(p.Base))
+	if errors.Join(errs...) == nil && p.Grow.Field != "" {
+		errs = append(errs, p.validateEnds())
+	}
+	return errors.Join(errs...)
+}
+
+// validateEnds finds at once what would end the search after hours.
+func (p *Plan) validateEnds() error {
+	var errs []error
+	for _, v := range []float64{p.Grow.From, p.Grow.To} {
+		at, err := p.Base.With(p.Grow.setting(v))
+		if err == nil {
+			err = harness.Validate(at)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--grow: at %s: %w", p.Grow.setting(v), err))
+		}
+	}
+	if p.Soak.Duration > 0 {
+		if err := harness.Validate(p.soakProfile(p.Base)); err != nil {
+			errs = append(errs, fmt.Errorf("--soak %s: %w", p.Soak.Duration, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // WithSLO returns the profile with limits, each "metric=limit", added to its SLO,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xdsbench/xdsbench/collect"
@@ -120,7 +121,7 @@ func (r *Report) load(dir string, from []string) error {
 	}
 	r.Points = points
 	if len(points) > 0 {
-		r.Environment = points[len(points)-1].Environment
+		r.Environment = points[0].Environment // the search's own come first
 	}
 	for i := range r.Points {
 		if dir != "" {
@@ -157,7 +158,7 @@ func (r *Report) limit(o Options) {
 	l := &r.Limits
 	l.CPU, l.CPUFrom = o.ReplicaCPU, "--replica-cpu"
 	l.Memory, l.MemoryFrom = o.ReplicaMemory, "--replica-memory"
-	if e := r.Environment; e != nil {
+	if e := r.Environment; e != nil && len(r.Points) > 0 && r.Points[0].CPUs > 0 {
 		if l.CPU == 0 {
 			l.CPU, l.CPUFrom = float64(e.CPUs), "all CPUs of the measured machine"
 		}
@@ -192,7 +193,9 @@ func limitOf(limit string) float64 {
 
 func (r *Report) predict(s sizing.Size) sizing.Prediction {
 	p := r.Model.At(s)
-	p.Replicas = r.Model.Replicas(s, r.Limits.Limits)
+	if !slices.ContainsFunc(r.Points, func(x sizing.Point) bool { return x.Replicas > 1 }) {
+		p.Replicas = r.Model.Replicas(s, r.Limits.Limits) // sums over replicas do not say what one needs
+	}
 	return p
 }
 

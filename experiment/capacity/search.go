@@ -205,7 +205,7 @@ func (s *searcher) try(ctx context.Context, f *Found, stage string, value float6
 		return true, nil
 	}
 	f.Above, f.Verdict, f.Reasons = &value, second.Verdict, second.Reasons
-	if first.Verdict == Broken {
+	if first.Verdict == Saturated { // then one broken run is all there is
 		f.Verdict, f.Reasons = first.Verdict, first.Reasons
 	}
 	return false, nil
@@ -288,7 +288,7 @@ func (s *searcher) soak(ctx context.Context, value float64) (*Found, error) {
 			next = value - 1
 		}
 		cut *= 2
-		if next < g.From || next >= value {
+		if next = max(next, g.From); next >= value {
 			break
 		}
 		value = next

@@ -22,7 +22,7 @@ func FreeAddresses(ctx context.Context, n int) ([]string, error) {
 	}()
 	var lc net.ListenConfig
 	var lastErr error
-	for range 100 {
+	for range n + 100 {
 		if len(addresses) == n {
 			return addresses, nil
 		}

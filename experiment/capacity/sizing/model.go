@@ -21,9 +21,8 @@ type Model struct {
 	// PushesPerMutation is how many pushes each mutation became for each proxy, by
 	// the mutations per second.
 	PushesPerMutation []Ratio `json:"pushesPerMutation,omitempty"`
-	// Share is what the control plane gets of the processors that it and the harness
-	// keep busy, from 0 to 1; 0 if unknown.
-	Share float64 `json:"shareOfCPU,omitempty"`
+	// Harness is what the harness uses beside the control plane.
+	Harness *Fit `json:"harnessCPU,omitempty"`
 	// LeftOut are points that are not in the fits of CPU and latency.
 	LeftOut []LeftOut `json:"leftOut,omitempty"`
 	Notes   []string  `json:"notes,omitempty"`
@@ -67,7 +66,8 @@ func NewModel(points []Point) *Model {
 	m.Latency, note = fitUSL(having(good, func(p Point) *float64 { return p.P99 }))
 	m.note(note)
 	m.PushesPerMutation = ratios(good)
-	m.Share = share(good)
+	// Without it nothing is known to be short of processors, and no note is due.
+	m.Harness, _ = harnessFitter().fit(having(good, func(p Point) *float64 { return p.HarnessCores }))
 	m.noteSettings(points)
 	return m
 }
@@ -147,6 +147,12 @@ func cpuFitter() fitter {
 			{"per byte pushed", "s", func(p Point) float64 { return p.ByteRate * p.Duty }},
 		},
 	}
+}
+
+func harnessFitter() fitter {
+	f := cpuFitter()
+	f.name, f.cost = "harness CPU", func(p Point) float64 { return *p.HarnessCores }
+	return f
 }
 
 func connectFitter() fitter {

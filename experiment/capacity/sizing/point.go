@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/target"
 )
 
 // Point is what one run shows of size, load and cost. Figures that the run did
@@ -43,6 +44,8 @@ type Point struct {
 	CPUs         int      `json:"cpus,omitempty"`
 	// P99 is the 99th percentile of propagation.all, in seconds.
 	P99 *float64 `json:"p99Seconds,omitempty"`
+	// Replicas is how many the control plane had, if several: costs are their sums.
+	Replicas int `json:"replicas,omitempty"`
 	// Doubts are why the point is not in the fits of CPU and latency.
 	Doubts []string `json:"doubts,omitempty"`
 	// Setting says what must be equal for points to be comparable.
@@ -100,13 +103,20 @@ func PointOf(run string, r *collect.Result) (Point, error) {
 	if r.Propagation != nil && r.Propagation.All != nil {
 		p.P99 = new(r.Propagation.All.P99)
 	}
-	if r.Environment != nil {
+	if r.ControlPlane != nil {
+		p.Replicas = len(r.ControlPlane.Replicas)
+	}
+	external := profile.Target.Kind == target.KindExternal // maybe on another machine, and older than the run
+	if r.Environment != nil && !external {
 		p.CPUs = r.Environment.CPUs
 	}
 	if r.Harness != nil {
 		p.HarnessCores = r.Harness.SteadyCores
 	}
 	p.addCost(r, profile.Phases.Steady.Seconds())
+	if external {
+		p.ConnectCPU = nil
+	}
 	p.Setting = setting(&profile, r)
 	return p, nil
 }
@@ -143,6 +153,9 @@ func setting(p *profiles.Profile, r *collect.Result) string {
 	text := fmt.Sprintf("%s, %s proxies", p.Target.Kind, p.Proxies.Variant)
 	if r.ControlPlane != nil && r.ControlPlane.Version != "" {
 		text += ", version " + r.ControlPlane.Version
+	}
+	if r.ControlPlane != nil && len(r.ControlPlane.Replicas) > 1 {
+		text += fmt.Sprintf(", %d replicas", len(r.ControlPlane.Replicas))
 	}
 	if len(p.Target.Env) > 0 {
 		text += fmt.Sprintf(", %v", p.Target.Env)

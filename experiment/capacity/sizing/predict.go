@@ -50,29 +50,23 @@ type Prediction struct {
 func (m *Model) At(s Size) Prediction { return m.at(s, 1) }
 
 // Like predicts what a run measures, from its size and from how much of the time
-// that its CPU is a mean of had load. A control plane that has no processor left
-// merges pushes: it is predicted to use what the harness leaves it.
+// that its CPU is a mean of had load. Where the control plane and the harness together
+// would take more than the machine has, pushes merge, and each is predicted to get
+// what is its share of that demand.
 func (m *Model) Like(p Point) Prediction {
 	out := m.at(p.Size, p.Duty)
-	most := float64(p.CPUs) * m.Share
-	if e := out.CPU; e != nil && most > 0 && e.Value > most {
+	e := out.CPU
+	if e == nil || m.Harness == nil || p.CPUs == 0 {
+		return out
+	}
+	at := m.point(p.Size)
+	at.Duty = p.Duty
+	if want := e.Value + m.Harness.at(at).Value; want > float64(p.CPUs) {
+		most := float64(p.CPUs) * e.Value / want
 		e.Demand = e.Value
 		e.Value, e.Low, e.High = most, min(e.Low, most), min(e.High, most)
 	}
 	return out
-}
-
-// share is what the control plane got of the processors that it and the harness
-// used, in the run with the most pushes; zero if that is not known.
-func share(points []Point) float64 {
-	var share, most float64
-	for _, p := range points {
-		if p.Cores != nil && p.HarnessCores != nil && p.PushRate > most && *p.Cores > 0 {
-			most = p.PushRate
-			share = *p.Cores / (*p.Cores + *p.HarnessCores)
-		}
-	}
-	return share
 }
 
 func (m *Model) at(s Size, duty float64) Prediction {

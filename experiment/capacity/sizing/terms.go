@@ -20,6 +20,10 @@ func constant(name, unit string) term {
 	return term{name, unit, func(Point) float64 { return 1 }}
 }
 
+// minSpread is the coefficient of variation below which a regressor counts as
+// constant: rates and sizes differ by a few percent between equal runs.
+const minSpread = 0.05
+
 // distinct returns the terms that vary and that those before them do not explain,
 // fewer than there are points.
 func (f fitter) distinct(fit *Fit, points []Point) []term {
@@ -29,7 +33,7 @@ func (f fitter) distinct(fit *Fit, points []Point) []term {
 		column := values(t, points)
 		total := aroundMean(column)
 		switch {
-		case total <= 1e-9*floats.Dot(column, column):
+		case total <= minSpread*minSpread*floats.Dot(column, column):
 			constants = append(constants, strconv.Quote(t.name))
 		case len(kept)+1 >= len(points):
 			fit.note("%q is left out: %d runs are too few for one more term", t.name, len(points))

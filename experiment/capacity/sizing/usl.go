@@ -34,7 +34,9 @@ func fitUSL(points []Point) (best *USL, note string) {
 		if fit == nil {
 			return nil, why
 		}
-		if best == nil || fit.sigma < best.sigma && !samePrecision(fit.sigma, best.sigma) {
+		// Each load leaves out the runs that are overloaded by its law.
+		if best == nil || len(fit.points) > len(best.points) ||
+			len(fit.points) == len(best.points) && fit.sigma < best.sigma && !samePrecision(fit.sigma, best.sigma) {
 			best = &USL{Fit: fit, Load: load}
 		}
 	}
