@@ -12,8 +12,11 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Above these the harness may have shaped the numbers.
+// Above these, and above a tenth of the median latency, the harness may have shaped
+// the numbers: 30 ms of our own are much in 100 ms, and little in 2 s.
 const (
+	maxShareOfLatency = 0.1
+
 	// maxScheduleLag: mutations are late beyond it.
 	maxScheduleLag = defaultLateAfter
 	// maxStampLag is the share of our own in a latency.
@@ -55,9 +58,10 @@ func StartSelfMeter() *SelfMeter {
 	return &SelfMeter{started: time.Now(), cpu: cpu, pauses: readHistogram(gcPauses), waits: readHistogram(runQueueWait)}
 }
 
-// Stop adds to h what was measured, and whether the harness was the bottleneck.
+// Stop adds to h what was measured, and whether the harness was the bottleneck of
+// latencies with a median of this many seconds; 0 if there were none.
 // What the system does not tell is left out, and the error says why.
-func (s *SelfMeter) Stop(h *Harness) error {
+func (s *SelfMeter) Stop(h *Harness, median float64) error {
 	wall := time.Since(s.started).Seconds()
 	h.WallSeconds = &wall
 	h.GOMAXPROCS = runtime.GOMAXPROCS(0)
@@ -78,7 +82,7 @@ func (s *SelfMeter) Stop(h *Harness) error {
 	if spent := cpu - s.cpu; err == nil && !math.IsNaN(spent) {
 		h.CPUSeconds = &spent
 	}
-	h.judge(pauses, waits)
+	h.judge(pauses, waits, time.Duration(maxShareOfLatency*median*float64(time.Second)))
 	return err
 }
 
@@ -169,27 +173,31 @@ func (b *runtimeBuckets) atRank(n uint64) float64 {
 	return 0
 }
 
-// judge decides whether the harness was the bottleneck, and why.
-func (h *Harness) judge(pauses, waits *runtimeBuckets) {
+// judge decides whether the harness was the bottleneck, and why. Delays up to small
+// do not make it one.
+func (h *Harness) judge(pauses, waits *runtimeBuckets, small time.Duration) {
 	h.Saturated, h.Reasons = false, nil
-	if n, all := h.ScheduleLag.beyond(maxScheduleLag); n >= enoughSamples(all) {
+	small = small.Round(time.Millisecond)
+	scheduleLag, stampLag := max(maxScheduleLag, small), max(maxStampLag, small)
+	gcPause, runQueue := max(maxGCPause, small), max(maxRunQueue, small)
+	if n, all := h.ScheduleLag.beyond(scheduleLag); n >= enoughSamples(all) {
 		h.blame("mutations were issued late (%d of %d by more than %s, p99 %s): lower churn rates, or give the API server more CPU",
-			n, all, maxScheduleLag, roundSeconds(h.ScheduleLag.P99))
+			n, all, scheduleLag, roundSeconds(h.ScheduleLag.P99))
 	}
-	if n, all := h.StampLag.beyond(maxStampLag); n >= enoughSamples(all) {
+	if n, all := h.StampLag.beyond(stampLag); n >= enoughSamples(all) {
 		h.blame("messages waited for their time stamp (%d of %d for more than %s, p99 %s): lower proxies.count or churn rates, or give the harness more CPU",
-			n, all, maxStampLag, roundSeconds(h.StampLag.P99))
+			n, all, stampLag, roundSeconds(h.StampLag.P99))
 	}
 	if pauses != nil {
-		if n, all := int64(pauses.beyond(maxGCPause)), int64(pauses.total()); n >= enoughSamples(all) {
+		if n, all := int64(pauses.beyond(gcPause)), int64(pauses.total()); n >= enoughSamples(all) {
 			h.blame("garbage collection stopped the harness %d times for more than %s, once for %s: lower proxies.count",
-				n, maxGCPause, roundSeconds(pauses.atRank(0)))
+				n, gcPause, roundSeconds(pauses.atRank(0)))
 		}
 	}
 	if waits != nil {
-		if n, all := int64(waits.beyond(maxRunQueue)), int64(waits.total()); n >= enoughSamples(all) {
+		if n, all := int64(waits.beyond(runQueue)), int64(waits.total()); n >= enoughSamples(all) {
 			h.blame("the harness's work waited for a processor (%d of %d times for more than %s): lower proxies.count or churn rates, or give the harness more CPU",
-				n, all, maxRunQueue)
+				n, all, runQueue)
 		}
 	}
 	if h.CPUSeconds == nil || h.WallSeconds == nil || *h.WallSeconds == 0 {

@@ -47,7 +47,7 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := collect.Harness{ScheduleLag: lag(t, map[time.Duration]int64{fast: test.fast, slow: test.slow})}
-			if err := collect.StartSelfMeter().Stop(&h); err != nil {
+			if err := collect.StartSelfMeter().Stop(&h, 0); err != nil {
 				t.Fatal(err)
 			}
 			late := strings.Contains(strings.Join(h.Reasons, "\n"), "issued late")
@@ -63,7 +63,7 @@ func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 		ScheduleLag: lag(t, map[time.Duration]int64{time.Millisecond: 30, 20 * time.Millisecond: 10}),
 		StampLag:    lag(t, map[time.Duration]int64{time.Millisecond: 970, 6 * time.Millisecond: 30}),
 	}
-	if err := collect.StartSelfMeter().Stop(&h); err != nil {
+	if err := collect.StartSelfMeter().Stop(&h, 0); err != nil {
 		t.Fatal(err)
 	}
 	reasons := strings.Join(h.Reasons, "\n")
@@ -73,6 +73,19 @@ func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 	} {
 		if !strings.Contains(reasons, want) {
 			t.Errorf("no %q in %q", want, reasons)
+		}
+	}
+}
+
+func TestADelayBelowATenthOfTheLatencyIsNoBottleneck(t *testing.T) {
+	stamps := lag(t, map[time.Duration]int64{time.Millisecond: 900, 30 * time.Millisecond: 100})
+	for median, saturated := range map[float64]bool{0: true, 0.1: true, 0.2: true, 0.4: false, 2: false} {
+		h := collect.Harness{StampLag: stamps}
+		if err := collect.StartSelfMeter().Stop(&h, median); err != nil {
+			t.Fatal(err)
+		}
+		if stamped := strings.Contains(strings.Join(h.Reasons, "\n"), "time stamp"); stamped != saturated {
+			t.Errorf("30 ms of a median of %g s: %v, reasons %q", median, stamped, h.Reasons)
 		}
 	}
 }
