@@ -1,9 +1,5 @@
-// Package experiment makes several runs and draws one conclusion from them.
-//
-// # Calibrate
-//
-// Run runs the harness against the embedded control plane with known
-// faults and compares what the results report with what the control plane
+// Package calibrate runs the harness against the embedded control plane with
+// known faults and compares what the results report with what the control plane
 // recorded that it injected (controlplane.FaultRecord).
 //
 // Delays. Nothing but the delay may differ between two runs that are compared.
