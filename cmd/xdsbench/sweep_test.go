@@ -35,7 +35,8 @@ func TestSweepGoesOnAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
 	}
 	code, stdout, stderr := command(t.Context(), tinySweep(dir, "--format", "json")...)
 	var r sweep.Report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+	// On a busy machine a run may have no sound result, which is exit code 1.
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone && code != exitFailed {
 		t.Fatalf("exit %d, %v:\n%s", code, err, stderr)
 	}
 	if strings.Contains(stderr, "run 1 of 2") || !strings.Contains(stderr, "run 2 of 2") {
