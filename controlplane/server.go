@@ -30,6 +30,10 @@ const (
 	// most of what an idle proxy costs.
 	readBufferBytes = 8 << 10
 
+	// A window that adapts costs a ping, and its answer, for every ACK that a proxy
+	// sends: grpc-go measures the bandwidth of a connection with them.
+	windowBytes = 1 << 20
+
 	headerTimeout = 10 * time.Second
 )
 
@@ -178,6 +182,8 @@ func newGRPCServer() *grpc.Server {
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.ReadBufferSize(readBufferBytes),
+		grpc.StaticStreamWindowSize(windowBytes),
+		grpc.StaticConnWindowSize(windowBytes),
 		grpc.WaitForHandlers(true),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Minute, Timeout: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),

@@ -184,7 +184,7 @@ func TestRealIstiodReadsFakekube(t *testing.T) {
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "ENABLE_CA_SERVER=false", "PILOT_CERT_PROVIDER=none", "INJECT_ENABLED=false",
 		"VALIDATION_WEBHOOK_CONFIG_NAME=", "INJECTION_WEBHOOK_CONFIG_NAME=", "POD_NAME=istiod-0", "POD_NAMESPACE=istio-system")
-	p, err := subprocess.Start(cmd)
+	p, err := subprocess.Start(cmd, subprocess.Same)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ func (f *frame) free() {
 // after the other, so that a long list of names is encoded once for all.
 type request struct {
 	pieces mem.BufferSlice
+	space  [2]mem.Buffer // for pieces
 }
 
 func (r *request) size() int { return r.pieces.Len() }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/mem"
@@ -19,35 +20,45 @@ import (
 // meter counts what a connection and its successors moved.
 type meter struct {
 	clock event.Clock
-	// last is when the last read of the socket returned. grpc-go reads ahead in
-	// a goroutine of its own, so by the time a message is handed over this may
-	// be the read of a later message: the difference to the hand-over is then
+	// last is when the bytes of the last read reached this machine. grpc-go reads
+	// ahead in a goroutine of its own, so by the time a message is handed over this
+	// may be the read of a later message: the difference to the hand-over is then
 	// too small, never too large.
 	last    atomic.Int64
 	in, out atomic.Int64
 }
 
-// read notes that a read of n bytes returned.
-func (m *meter) read(n int) {
-	m.last.Store(int64(m.clock.Now()))
+// read notes a read of n bytes that have been there since arrival, by the wall
+// clock. If that is not known (the kernel begins to take times a moment after the
+// first socket asks for them), or if the clock was turned back meanwhile, they are
+// taken to have come just now.
+func (m *meter) read(n int, arrival time.Time) {
 	m.in.Add(int64(n))
+	now := time.Now()
+	var waited time.Duration
+	if !arrival.IsZero() {
+		waited = max(0, now.Sub(arrival))
+	}
+	m.last.Store(int64(m.clock.At(now).Add(-waited)))
 }
 
 // meteredConn is a TCP connection that notes its reads and counts its bytes.
 type meteredConn struct {
 	*net.TCPConn
-	meter *meter
-	raw   syscall.RawConn
-	brake *brake // nil unless reading may be held up
+	meter  *meter
+	raw    syscall.RawConn
+	brake  *brake // nil unless reading may be held up
+	frames frameWriter
 
 	// Guarded by grpc-go, whose one reader goroutine makes all reads.
-	want int
-	pool mem.BufferPool
-	buf  *[]byte
-	n    int
-	err  error
-	held bool // the brake was put on while the read waited
-	fill func(fd uintptr) bool
+	want    int
+	pool    mem.BufferPool
+	buf     *[]byte
+	n       int
+	arrival time.Time
+	err     error
+	held    bool // the brake was put on while the read waited
+	fill    func(fd uintptr) bool
 }
 
 func newMeteredConn(c *net.TCPConn, m *meter, b *brake) (*meteredConn, error) {
@@ -56,8 +67,9 @@ func newMeteredConn(c *net.TCPConn, m *meter, b *brake) (*meteredConn, error) {
 		return nil, err
 	}
 	mc := &meteredConn{TCPConn: c, meter: m, raw: raw, brake: b}
+	mc.frames = frameWriter{to: counting{mc}, pool: mem.DefaultBufferPool()}
 	mc.fill = mc.tryRead
-	return mc, nil
+	return mc, stampArrivals(raw)
 }
 
 // Read reads from the socket.
@@ -69,7 +81,7 @@ func (c *meteredConn) Read(b []byte) (int, error) {
 		b = b[:c.brake.limit(len(b))]
 	}
 	n, err := c.TCPConn.Read(b)
-	c.meter.read(n)
+	c.meter.read(n, time.Time{})
 	if c.brake != nil {
 		c.brake.took(n)
 	}
@@ -84,10 +96,15 @@ func (c *meteredConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// Write writes to the socket.
-func (c *meteredConn) Write(b []byte) (int, error) {
-	n, err := c.TCPConn.Write(b)
-	c.meter.out.Add(int64(n))
+// Write writes frames to the socket. grpc-go's goroutines take turns in it.
+func (c *meteredConn) Write(b []byte) (int, error) { return c.frames.Write(b) }
+
+// counting writes to a connection's socket.
+type counting struct{ c *meteredConn }
+
+func (w counting) Write(b []byte) (int, error) {
+	n, err := w.c.TCPConn.Write(b)
+	w.c.meter.out.Add(int64(n))
 	return n, err
 }
 
@@ -120,7 +137,7 @@ func (c *meteredConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, 
 	if c.brake != nil {
 		c.brake.took(n)
 	}
-	c.meter.read(n)
+	c.meter.read(n, c.arrival)
 	return buf, n, nil
 }
 
@@ -148,7 +165,10 @@ func (c *meteredConn) tryRead(fd uintptr) bool {
 		want = c.brake.limit(want)
 	}
 	c.buf = c.pool.Get(c.want)
-	c.n, c.err = ignoringEINTR(int(fd), (*c.buf)[:want])
+	c.n, c.arrival, c.err = receive(int(fd), (*c.buf)[:want])
+	if c.brake != nil {
+		c.arrival = time.Time{} // what waited was left there on purpose
+	}
 	if c.err == nil {
 		return true
 	}
@@ -160,15 +180,6 @@ func (c *meteredConn) tryRead(fd uintptr) bool {
 		return false
 	}
 	return true
-}
-
-func ignoringEINTR(fd int, b []byte) (int, error) {
-	for {
-		n, err := syscall.Read(fd, b)
-		if !errors.Is(err, unix.EINTR) {
-			return n, err
-		}
-	}
 }
 
 // dialer connects from one source address.

@@ -22,7 +22,7 @@ var _ dialect = delta{}
 // wildcard type gives versions only, no names.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds
 func (delta) first(p *proxy, t event.Type, node []byte) *request {
-	r := builder{make([]byte, 0, answerSize)}
+	r := newBuilder()
 	r.bytes(deltaNode, node)
 	r.string(deltaTypeURL, typeURL(t))
 	for _, it := range p.nodes[t].held.items {
@@ -32,7 +32,7 @@ func (delta) first(p *proxy, t event.Type, node []byte) *request {
 }
 
 func (delta) answer(p *proxy, t event.Type, reason string) *request {
-	r := builder{make([]byte, 0, answerSize)}
+	r := newBuilder()
 	r.string(deltaTypeURL, typeURL(t))
 	r.bytes(deltaNonce, p.types[t].nonce)
 	if reason != "" {
@@ -44,7 +44,7 @@ func (delta) answer(p *proxy, t event.Type, reason string) *request {
 // change carries no nonce, as it answers nothing.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#unsubscribing-from-resources
 func (delta) change(_ *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request {
-	r := builder{make([]byte, 0, answerSize)}
+	r := newBuilder()
 	r.string(deltaTypeURL, typeURL(t))
 	for _, name := range unsubscribe.names {
 		r.string(deltaUnsubscribe, name)

@@ -13,7 +13,18 @@ import (
 )
 
 // builder appends the fields of a request.
-type builder struct{ b []byte }
+type builder struct {
+	b    []byte
+	room *[]byte // where b began, of the pool
+}
+
+// newBuilder begins a request. grpc-go gives the room back to the pool once the
+// request has been written. It has no use for rooms smaller than this.
+func newBuilder() builder {
+	const room = 1 << 10
+	b := mem.DefaultBufferPool().Get(room)
+	return builder{b: (*b)[:0], room: b}
+}
 
 func (r *builder) bytes(field protowire.Number, value []byte) {
 	if len(value) > 0 {
@@ -51,20 +62,21 @@ func (r *builder) problem(field protowire.Number, reason string) {
 	}
 }
 
-// answerSize is room for an ACK: a type URL, a nonce and a version.
-const answerSize = 192
-
 // request ends the building. The names' encoding is sent as it is, unless it
 // is so short that copying is cheaper.
 func (r *builder) request(names *nameSet) *request {
 	const short = 1 << 10
-	if names == nil || len(names.encoded) <= short {
-		if names != nil {
-			r.b = append(r.b, names.encoded...)
-		}
-		return &request{pieces: mem.BufferSlice{mem.SliceBuffer(r.b)}}
+	apart := names != nil && len(names.encoded) > short
+	if names != nil && !apart {
+		r.b = append(r.b, names.encoded...)
 	}
-	return &request{pieces: mem.BufferSlice{mem.SliceBuffer(r.b), names.encoded}}
+	*r.room = r.b
+	q := &request{}
+	q.pieces = append(q.space[:0], mem.NewBuffer(r.room, mem.DefaultBufferPool()))
+	if apart {
+		q.pieces = append(q.pieces, names.encoded)
+	}
+	return q
 }
 
 // dialect is what differs between the requests of the two variants.

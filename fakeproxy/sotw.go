@@ -21,7 +21,7 @@ var _ dialect = sotw{}
 
 func (sotw) request(p *proxy, t event.Type, node []byte, reason string) *request {
 	s := &p.types[t]
-	r := builder{make([]byte, 0, answerSize)}
+	r := newBuilder()
 	r.bytes(sotwVersion, s.version)
 	r.bytes(sotwNode, node)
 	r.string(sotwTypeURL, typeURL(t))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -58,8 +59,8 @@ func (r *run) whyNotReady() string {
 	return ""
 }
 
-// warmUp lets the mesh rest until the wire is quiet, and then takes the control
-// plane's figures.
+// warmUp lets the mesh rest until the wire is quiet, removes the garbage that the
+// sync left, and then takes the control plane's figures.
 func (r *run) warmUp(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Warmup.Duration
 	r.enter(PhaseWarmup, limit, "")
@@ -72,6 +73,7 @@ func (r *run) warmUp(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+	runtime.GC() // now rather than while latencies are measured
 	return r.observeBefore(ctx)
 }
 

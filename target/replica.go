@@ -23,11 +23,6 @@ import (
 // [FileOf].
 const LogFile = "target.log"
 
-// niceness is how far the target gives way to the harness where both want the
-// same processor. A message that waits for its time stamp makes a wrong number;
-// a control plane that waits is what the number is about.
-const niceness = 5
-
 // FileOf returns the name of a replica's file: as it is for the first, and with
 // the number before the extension for the others, such as target-1.log.
 func FileOf(name string, replica int) string {
@@ -99,14 +94,11 @@ func (r *Replica) begin(ctx context.Context) error {
 	cmd.Env = entries(r.launch.env)
 	cmd.Stdout, cmd.Stderr = log, log
 	started := time.Now()
-	p, err := subprocess.Start(cmd)
+	p, err := subprocess.Start(cmd, priorities[r.cfg.Spec.Priority])
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", r.launch.args[0], err)
 	}
 	r.adopt(p)
-	if err := p.Yield(niceness); err != nil && !p.Exited() {
-		r.cfg.Log.Warn("the target does not give way to the harness", "error", err)
-	}
 	r.cfg.Log.Debug("target started", "pid", p.PID(), "command", r.launch.args)
 	if err := r.awaitReady(ctx, p, offset); err != nil {
 		return errors.Join(err, p.Stop(context.WithoutCancel(ctx), r.cfg.StopGrace), r.removeWorkDir())

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
 // The kinds of target.
@@ -32,6 +34,26 @@ const (
 	// streams a second, at most 100, and refuses a stream that waits over a second.
 	LimitDefault = "default"
 )
+
+// The priorities.
+const (
+	// PriorityNormal is the harness's own: each gets half of a processor that both
+	// want.
+	PriorityNormal = "normal"
+	// PriorityLow makes the target give way, over milliseconds: nice 5.
+	PriorityLow = "low"
+	// PriorityIdle makes it give way at once, so that no message waits for its time
+	// stamp while the target has the processor: SCHED_IDLE. Everything else on the
+	// machine takes precedence as well, so the machine should be otherwise idle.
+	PriorityIdle = "idle"
+)
+
+// priorities by name.
+var priorities = map[string]subprocess.Priority{
+	PriorityNormal: subprocess.Same,
+	PriorityLow:    subprocess.Low,
+	PriorityIdle:   subprocess.Idle,
+}
 
 // DefaultClusterName is how istiod names the EDS resource of a service's port.
 const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
@@ -75,6 +97,11 @@ type Spec struct {
 	ClusterName string `json:"clusterName"`
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
 	ConnectionLimit string `json:"connectionLimit"`
+	// Priority is "normal", "low" or "idle": how far a target that we start gives way
+	// to the harness where both want the same processor. A message that waits for
+	// its time stamp makes a wrong number; a target that waits is what the number is
+	// about.
+	Priority string `json:"priority"`
 	// Outage, if set, takes replicas of a target that we started down in the steady
 	// phase, and up again.
 	Outage *OutageSpec `json:"outage,omitempty"`
@@ -85,6 +112,7 @@ func DefaultSpec() Spec {
 	return Spec{
 		Kind: KindEmbedded, Replicas: 1, Balance: BalanceRoundRobin,
 		ClusterName: DefaultClusterName, ConnectionLimit: LimitRaise,
+		Priority: PriorityLow,
 	}
 }
 
@@ -109,6 +137,9 @@ func (s Spec) Validate() error {
 		s.validateURLs("metricsURL", s.MetricsURL), s.validateURLs("pprofURL", s.PprofURL))
 	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
+	}
+	if _, known := priorities[s.Priority]; !known {
+		errs = append(errs, fmt.Errorf("target.priority: %q: must be normal, low or idle", s.Priority))
 	}
 	return errors.Join(append(errs, s.validateReplicas(), s.validateOutage())...)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +89,6 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	saveMemory(s.environ)
 	show := newProgress(s.stderr, f.quiet)
 	result, err := runOnce(ctx, harness.Config{
 		Profile:    profile,
@@ -111,17 +109,6 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	}
 	err = errors.Join(err, printer(s.stdout, result, f.folder(profile)))
 	return interruptedOr(ctx, f.verdict(result, err))
-}
-
-// gcPercent is how much garbage a run lets pile up, in percent of what is live,
-// instead of 100: a fleet is large, lives long, and leaves little.
-const gcPercent = 15
-
-// saveMemory sets gcPercent, unless the environment has GOGC.
-func saveMemory(environ []string) {
-	if !slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) {
-		debug.SetGCPercent(gcPercent)
-	}
 }
 
 // folder returns where results go. It is fixed at the first call.

@@ -21,7 +21,6 @@ func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, erro
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
-	saveMemory(s.environ)
 	return func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
 		return runOnce(ctx, harness.Config{
 			Profile: p, Dir: dir, Kubeconfig: kubeconfig, Context: kubeContext,
@@ -32,6 +31,7 @@ func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, erro
 
 // runOnce makes one run and writes the reports beside its result.
 func runOnce(ctx context.Context, cfg harness.Config) (*collect.Result, error) {
+	defer budgetGarbage(cfg.Environ)()
 	result, err := harness.Run(ctx, cfg)
 	if result == nil {
 		return nil, err

@@ -12,6 +12,42 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Priority is how a process fares where it and ours want the same processor.
+type Priority int
+
+const (
+	// Same gets as much of it as we do.
+	Same Priority = iota
+	// Low gets less: its niceness is 5 above ours.
+	Low
+	// Idle gives it to us at once, and gets what nobody else on the machine wants:
+	// SCHED_IDLE of sched(7).
+	Idle
+)
+
+// apply gives the calling thread, and so what it starts, a priority. It may not be
+// possible to take it back.
+func (p Priority) apply() error {
+	switch p {
+	case Low:
+		raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
+		if err != nil {
+			return fmt.Errorf("niceness: %w", err)
+		}
+		const rawZero = 20 // the system call returns 20 less the niceness
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, rawZero-raw+5); err != nil {
+			return fmt.Errorf("set niceness: %w", err)
+		}
+	case Idle:
+		a := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
+		if err := unix.SchedSetAttr(0, a, 0); err != nil {
+			return fmt.Errorf("set SCHED_IDLE: %w", err)
+		}
+	case Same:
+	}
+	return nil
+}
+
 // Process is a started program: the leader of a process group.
 type Process struct {
 	// Fixed once started.
@@ -27,10 +63,10 @@ type Process struct {
 	cpuSeconds float64
 }
 
-// Start starts cmd in a process group of its own, and sets its SysProcAttr for
-// that. The process lives until it exits or is stopped. Its output must go to
+// Start starts cmd with a priority in a process group of its own, and sets its
+// SysProcAttr for that. The process lives until it exits or is stopped. Its output must go to
 // files: a pipe would keep what the group leaves behind in the way of its end.
-func Start(cmd *exec.Cmd) (*Process, error) {
+func Start(cmd *exec.Cmd, priority Priority) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true,
 		// The leader dies with us, even if we are killed. It reaches the leader
@@ -39,7 +75,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
-	go p.run(started)
+	go p.run(priority, started)
 	if err := <-started; err != nil {
 		return nil, err
 	}
@@ -47,12 +83,16 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 }
 
 // run starts the process, waits for its end and kills what is left of its group.
-func (p *Process) run(started chan<- error) {
+func (p *Process) run(priority Priority, started chan<- error) {
 	// Pdeathsig is sent when the thread that forked ends, not the process
-	// (prctl(2), PR_SET_PDEATHSIG): this goroutine keeps its thread meanwhile.
+	// (prctl(2), PR_SET_PDEATHSIG): this goroutine keeps its thread meanwhile. The
+	// thread has the process's priority, and ends with the goroutine.
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := p.cmd.Start(); err != nil {
+	err := priority.apply()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
 		started <- err
 		return
 	}
@@ -106,17 +146,6 @@ func (p *Process) ExitStatus() string {
 // CPUSeconds returns the processor time of the process and of the children it
 // waited for. It may be called once Exited.
 func (p *Process) CPUSeconds() float64 { return p.cpuSeconds }
-
-// Yield makes the group's processes, and what they start later, give way to this
-// process by n steps of niceness. Anyone may do that to processes of their own.
-func (p *Process) Yield(n int) error {
-	raw, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
-	if err != nil {
-		return err
-	}
-	const rawZero = 20 // the system call returns 20 less the niceness
-	return syscall.Setpriority(syscall.PRIO_PGRP, p.pid, rawZero-raw+n)
-}
 
 // Stop asks the group to end with SIGTERM, and kills it after the grace period
 // or when ctx is done. It returns when the leader is reaped; what the leader

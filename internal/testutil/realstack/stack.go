@@ -178,7 +178,7 @@ func start(tb testing.TB, dir, name string, args ...string) *subprocess.Process 
 	cmd := exec.Command(Binary(tb, name), args...) //nolint:noctx // stopped with its group by the cleanup
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
-	p, err := subprocess.Start(cmd)
+	p, err := subprocess.Start(cmd, subprocess.Same)
 	check(tb, err)
 	tb.Cleanup(func() {
 		if err := p.Stop(context.Background(), 10*time.Second); err != nil {
