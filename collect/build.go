@@ -163,6 +163,8 @@ func (b *builder) propagation() *Propagation {
 	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.mixed.fromAck, secondsPerNanosecond)
 	p.FirstProxy = b.times(b.c.mixed.first)
 	p.LastProxy = b.times(b.c.mixed.last)
+	p.Arrived = b.merged(func(s *shard) mergeable { return dense{s.arrived} }, newTimes(), secondsPerNanosecond)
+	p.LastArrived = b.times(b.c.mixed.lastArrived)
 	p.Spread = b.times(b.c.mixed.spread)
 	p.Expected, p.Deliveries, p.Superseded = sums.expected, sums.delivered, sums.superseded
 	p.Unreached, p.Interrupted, p.Retired = sums.unreached, sums.interrupted, sums.retired
@@ -242,7 +244,7 @@ func (b *builder) warn() {
 		text string
 	}{
 		{b.c.strays.Load(), "events ignored because their proxy is not in the fleet"},
-		{bad, "responses without a usable stamp of their socket read (left out of stampLag)"},
+		{bad, "responses without a usable time of arrival (left out of stampLag)"},
 		{int64(b.c.mixed.issuedEarly), "mutations issued before their intended time (left out of scheduleLag)"},
 		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
 		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},

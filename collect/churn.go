@@ -219,5 +219,6 @@ func (c *Collector) finalise(m *mutation) {
 	// Within the range of s.all, which has taken both: see sampleLocked.
 	_ = c.mixed.first.RecordValue(int64(m.firstAt.Sub(m.intended)))
 	_ = c.mixed.last.RecordValue(int64(m.lastAt.Sub(m.intended)))
+	_ = c.mixed.lastArrived.RecordValue(int64(m.lastArrived.Sub(m.intended)))
 	_ = c.mixed.spread.RecordValue(int64(m.lastAt.Sub(m.firstAt)))
 }

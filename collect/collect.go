@@ -108,6 +108,7 @@ type mixed struct {
 	first       *hdrhistogram.Histogram
 	last        *hdrhistogram.Histogram
 	spread      *hdrhistogram.Histogram
+	lastArrived *hdrhistogram.Histogram
 	fromAck     *hdrhistogram.Histogram // receipts that came before End
 	sums        deliverySums            // the same
 	blocks      blocks
@@ -154,7 +155,7 @@ func New(cfg Config) (*Collector, error) {
 	m := &c.mixed
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
-	m.spread, m.fromAck, m.write = newTimes(), newTimes(), newTimes()
+	m.spread, m.fromAck, m.write, m.lastArrived = newTimes(), newTimes(), newTimes(), newTimes()
 	return c, nil
 }
 

@@ -18,7 +18,7 @@ const ms = time.Millisecond
 // pairs compares the books of the pairs with what is wanted.
 func pairs(t *testing.T, got *collect.Propagation, want collect.Propagation) {
 	t.Helper()
-	ignore := cmpopts.IgnoreFields(collect.Propagation{}, "All", "FromAck", "FirstProxy", "LastProxy", "Spread", "Examples")
+	ignore := cmpopts.IgnoreFields(collect.Propagation{}, "All", "Arrived", "LastArrived", "FromAck", "FirstProxy", "LastProxy", "Spread", "Examples")
 	if diff := cmp.Diff(&want, got, ignore); diff != "" {
 		t.Errorf("propagation (-want +got):\n%s", diff)
 	}
@@ -290,7 +290,7 @@ func TestMissingStampIsACaveat(t *testing.T) {
 	r.Response(&event.Response{Proxy: 0, Received: r.now})
 	r.Response(&event.Response{Proxy: 9, Received: r.now})
 	warnings := strings.Join(r.finish().Warnings, "\n")
-	for _, want := range []string{"responses without a usable stamp of their socket read (left out of stampLag): 1", "not in the fleet: 1"} {
+	for _, want := range []string{"responses without a usable time of arrival (left out of stampLag): 1", "not in the fleet: 1"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("warnings = %q, want %q in them", warnings, want)
 		}

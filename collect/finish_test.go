@@ -169,7 +169,7 @@ func TestSelfMeterMeasuresThisProcess(t *testing.T) {
 	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
 	}
 	var h collect.Harness
-	if err := m.Stop(&h, 0); err != nil {
+	if err := m.Stop(&h, nil); err != nil {
 		t.Fatal(err)
 	}
 	if *h.WallSeconds < 0.05 || *h.CPUSeconds <= 0 || *h.PeakRSSBytes < 1<<20 || *h.GCPauseMax <= 0 || h.GOMAXPROCS < 1 {

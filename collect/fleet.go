@@ -48,6 +48,7 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	s.duplicates[in] += int64(r.Duplicates)
 	s.responses++
 	s.outOfOrder += int64(r.OutOfOrder)
+	px.arrived = r.Socket
 	px.responses++
 	px.bytes += int64(r.Bytes)
 	// While a fleet syncs, messages wait for a processor; no latency depends on

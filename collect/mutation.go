@@ -35,6 +35,7 @@ type mutation struct {
 	sampled      bool
 	firstAt      event.Time
 	lastAt       event.Time
+	lastArrived  event.Time
 	median, p99  int64
 }
 
@@ -201,12 +202,18 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	px.longest = max(px.longest, latency)
 	_ = l.latencies.RecordValue(latency)
 	_ = s.recent.RecordValue(latency)
+	arrived := at // where no time of arrival is known
+	if px.arrived != 0 {
+		arrived = max(min(px.arrived, at), m.intended)
+	}
+	_ = s.arrived.RecordValue(int64(arrived.Sub(m.intended)))
 	if !m.sampled || at < m.firstAt {
 		m.firstAt = at
 	}
 	if !m.sampled || at > m.lastAt {
 		m.lastAt = at
 	}
+	m.lastArrived = max(m.lastArrived, arrived)
 	m.sampled = true
 	switch {
 	case !m.ended:

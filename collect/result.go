@@ -116,6 +116,11 @@ type Propagation struct {
 	// the same from the API server's answer.
 	All     *Distribution `json:"all,omitempty" unit:"s"`
 	FromAck *Distribution `json:"fromAck,omitempty" unit:"s"`
+	// Arrived is All without the harness's own part: from intended to when the
+	// message's last bytes reached this machine, as the kernel saw them. LastArrived
+	// is LastProxy so.
+	Arrived     *Distribution `json:"arrived,omitempty" unit:"s"`
+	LastArrived *Distribution `json:"lastArrived,omitempty" unit:"s"`
 	// FirstProxy, LastProxy and Spread have a sample per complete mutation that
 	// reached a proxy.
 	FirstProxy *Distribution `json:"firstProxy,omitempty" unit:"s"`
@@ -311,8 +316,9 @@ type Harness struct {
 	// steady load to the end of the drain.
 	SteadyCores *float64 `json:"steadyCores,omitempty"`
 	GOMAXPROCS  int      `json:"gomaxprocs,omitempty"`
-	// ScheduleLag is from intended to issued; StampLag from a message's last
-	// socket read to its stamp, a part of every latency that is our own.
+	// ScheduleLag is from intended to issued; StampLag from when a
+	// message's last bytes reached this machine to its stamp, a part of every latency
+	// that is our own.
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
 	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
 	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`

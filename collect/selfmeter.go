@@ -12,20 +12,17 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Above these, and above a tenth of the median latency, the harness may have shaped
-// the numbers: 30 ms of our own are much in 100 ms, and little in 2 s.
+// Above these, and above a tenth of the latency, the harness may have shaped the
+// numbers: 30 ms of our own are much in 100 ms, and little in 2 s.
 const (
 	maxShareOfLatency = 0.1
 
 	// maxScheduleLag: mutations are late beyond it.
 	maxScheduleLag = defaultLateAfter
-	// maxStampLag is the share of our own in a latency.
-	maxStampLag = 5 * time.Millisecond
+	// maxOwnPart of a latency's quantile is ours.
+	maxOwnPart = 5 * time.Millisecond
 	// maxGCPause stops all streams at once.
 	maxGCPause = 20 * time.Millisecond
-	// maxRunQueue is how long our goroutines may wait for a processor. A push
-	// makes all streams ready at once, so some wait is the fan-out's own.
-	maxRunQueue = 25 * time.Millisecond
 	// maxCPUShare of the processors granted leaves none for a burst.
 	maxCPUShare = 0.85
 )
@@ -59,9 +56,9 @@ func StartSelfMeter() *SelfMeter {
 }
 
 // Stop adds to h what was measured, and whether the harness was the bottleneck of
-// latencies with a median of this many seconds; 0 if there were none.
+// these latencies; nil if there were none.
 // What the system does not tell is left out, and the error says why.
-func (s *SelfMeter) Stop(h *Harness, median float64) error {
+func (s *SelfMeter) Stop(h *Harness, latencies *Propagation) error {
 	wall := time.Since(s.started).Seconds()
 	h.WallSeconds = &wall
 	h.GOMAXPROCS = runtime.GOMAXPROCS(0)
@@ -82,7 +79,7 @@ func (s *SelfMeter) Stop(h *Harness, median float64) error {
 	if spent := cpu - s.cpu; err == nil && !math.IsNaN(spent) {
 		h.CPUSeconds = &spent
 	}
-	h.judge(pauses, waits, time.Duration(maxShareOfLatency*median*float64(time.Second)))
+	h.judge(pauses, latencies)
 	return err
 }
 
@@ -173,31 +170,26 @@ func (b *runtimeBuckets) atRank(n uint64) float64 {
 	return 0
 }
 
-// judge decides whether the harness was the bottleneck, and why. Delays up to small
-// do not make it one.
-func (h *Harness) judge(pauses, waits *runtimeBuckets, small time.Duration) {
+// judge decides whether the harness was the bottleneck, and why.
+func (h *Harness) judge(pauses *runtimeBuckets, latencies *Propagation) {
 	h.Saturated, h.Reasons = false, nil
-	small = small.Round(time.Millisecond)
-	scheduleLag, stampLag := max(maxScheduleLag, small), max(maxStampLag, small)
-	gcPause, runQueue := max(maxGCPause, small), max(maxRunQueue, small)
+	var small time.Duration // what is little in these latencies
+	if latencies != nil {
+		h.judgeOwnPart("every proxy's", latencies.All, latencies.Arrived)
+		h.judgeOwnPart("the last proxy's", latencies.LastProxy, latencies.LastArrived)
+		if latencies.All != nil {
+			small = time.Duration(maxShareOfLatency * latencies.All.P50 * float64(time.Second)).Round(time.Millisecond)
+		}
+	}
+	scheduleLag, gcPause := max(maxScheduleLag, small), max(maxGCPause, small)
 	if n, all := h.ScheduleLag.beyond(scheduleLag); n >= enoughSamples(all) {
 		h.blame("mutations were issued late (%d of %d by more than %s, p99 %s): lower churn rates, or give the API server more CPU",
 			n, all, scheduleLag, roundSeconds(h.ScheduleLag.P99))
-	}
-	if n, all := h.StampLag.beyond(stampLag); n >= enoughSamples(all) {
-		h.blame("messages waited for their time stamp (%d of %d for more than %s, p99 %s): lower proxies.count or churn rates, or give the harness more CPU",
-			n, all, stampLag, roundSeconds(h.StampLag.P99))
 	}
 	if pauses != nil {
 		if n, all := int64(pauses.beyond(gcPause)), int64(pauses.total()); n >= enoughSamples(all) {
 			h.blame("garbage collection stopped the harness %d times for more than %s, once for %s: lower proxies.count",
 				n, gcPause, roundSeconds(pauses.atRank(0)))
-		}
-	}
-	if waits != nil {
-		if n, all := int64(waits.beyond(runQueue)), int64(waits.total()); n >= enoughSamples(all) {
-			h.blame("the harness's work waited for a processor (%d of %d times for more than %s): lower proxies.count or churn rates, or give the harness more CPU",
-				n, all, runQueue)
 		}
 	}
 	if h.CPUSeconds == nil || h.WallSeconds == nil || *h.WallSeconds == 0 {
@@ -206,6 +198,27 @@ func (h *Harness) judge(pauses, waits *runtimeBuckets, small time.Duration) {
 	if share := *h.CPUSeconds / *h.WallSeconds / float64(h.GOMAXPROCS); share > maxCPUShare {
 		h.blame("the harness used %.0f %% of its %d CPUs (limit %.0f %%): lower proxies.count or churn rates, or run the target elsewhere",
 			100*share, h.GOMAXPROCS, 100*maxCPUShare)
+	}
+}
+
+// judgeOwnPart compares latencies with those that end when the message reached this
+// machine: the rest is the harness's own.
+func (h *Harness) judgeOwnPart(whose string, all, arrived *Distribution) {
+	if all == nil || arrived == nil || all.Count == 0 {
+		return
+	}
+	for _, q := range []struct {
+		name         string
+		all, arrived float64
+	}{
+		{"median", all.P50, arrived.P50}, {"p90", all.P90, arrived.P90}, {"p99", all.P99, arrived.P99},
+	} {
+		own := q.all - q.arrived
+		if own > max(maxOwnPart.Seconds(), maxShareOfLatency*q.all) {
+			h.blame("messages waited for their time stamp: that is %s of %s %s of %s (limit %s or a tenth): lower proxies.count or churn rates, give the harness more CPU, or set target.priority to idle",
+				roundSeconds(own), whose, q.name, roundSeconds(q.all), maxOwnPart)
+			return
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := collect.Harness{ScheduleLag: lag(t, map[time.Duration]int64{fast: test.fast, slow: test.slow})}
-			if err := collect.StartSelfMeter().Stop(&h, 0); err != nil {
+			if err := collect.StartSelfMeter().Stop(&h, nil); err != nil {
 				t.Fatal(err)
 			}
 			late := strings.Contains(strings.Join(h.Reasons, "\n"), "issued late")
@@ -61,14 +61,17 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 	h := collect.Harness{
 		ScheduleLag: lag(t, map[time.Duration]int64{time.Millisecond: 30, 20 * time.Millisecond: 10}),
-		StampLag:    lag(t, map[time.Duration]int64{time.Millisecond: 970, 6 * time.Millisecond: 30}),
 	}
-	if err := collect.StartSelfMeter().Stop(&h, 0); err != nil {
+	latencies := collect.Propagation{
+		All:     &collect.Distribution{Count: 100, P50: 0.01, P90: 0.02, P99: 0.03},
+		Arrived: &collect.Distribution{Count: 100, P50: 0.008, P90: 0.014, P99: 0.015},
+	}
+	if err := collect.StartSelfMeter().Stop(&h, &latencies); err != nil {
 		t.Fatal(err)
 	}
 	reasons := strings.Join(h.Reasons, "\n")
 	for _, want := range []string{
-		"issued late (10 of 40 by more than 10ms, p99 20", "time stamp (30 of 1000 for more than 5ms, p99 6",
+		"issued late (10 of 40 by more than 10ms, p99 20", "6ms of every proxy's p90 of 20ms (limit 5ms or a tenth)",
 		"lower churn rates", "proxies.count",
 	} {
 		if !strings.Contains(reasons, want) {
@@ -77,15 +80,31 @@ func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 	}
 }
 
-func TestADelayBelowATenthOfTheLatencyIsNoBottleneck(t *testing.T) {
-	stamps := lag(t, map[time.Duration]int64{time.Millisecond: 900, 30 * time.Millisecond: 100})
-	for median, saturated := range map[float64]bool{0: true, 0.1: true, 0.2: true, 0.4: false, 2: false} {
-		h := collect.Harness{StampLag: stamps}
-		if err := collect.StartSelfMeter().Stop(&h, median); err != nil {
-			t.Fatal(err)
-		}
-		if stamped := strings.Contains(strings.Join(h.Reasons, "\n"), "time stamp"); stamped != saturated {
-			t.Errorf("30 ms of a median of %g s: %v, reasons %q", median, stamped, h.Reasons)
+func TestOwnPartOfALatencyIsABottleneckBeyondATenth(t *testing.T) {
+	for name, test := range map[string]struct {
+		all, own  time.Duration
+		saturated bool
+	}{
+		"5 ms of any":       {6 * time.Millisecond, 5 * time.Millisecond, false},
+		"6 ms of 10 ms":     {10 * time.Millisecond, 6 * time.Millisecond, true},
+		"30 ms of 200 ms":   {200 * time.Millisecond, 30 * time.Millisecond, true},
+		"30 ms of 400 ms":   {400 * time.Millisecond, 30 * time.Millisecond, false},
+		"arrived unlike it": {400 * time.Millisecond, -time.Millisecond, false},
+	} {
+		for _, last := range []bool{false, true} {
+			all := &collect.Distribution{Count: 1, P99: test.all.Seconds()}
+			arrived := &collect.Distribution{Count: 1, P99: (test.all - test.own).Seconds()}
+			p := collect.Propagation{All: all, Arrived: arrived}
+			if last {
+				p = collect.Propagation{LastProxy: all, LastArrived: arrived}
+			}
+			var h collect.Harness
+			if err := collect.StartSelfMeter().Stop(&h, &p); err != nil {
+				t.Fatal(err)
+			}
+			if blamed := strings.Contains(strings.Join(h.Reasons, "\n"), "time stamp"); blamed != test.saturated {
+				t.Errorf("%s, last proxy %v: %v, reasons %q", name, last, blamed, h.Reasons)
+			}
 		}
 	}
 }

@@ -39,7 +39,7 @@ type shard struct {
 	open []*mutation
 
 	// Dense ones for what is recorded often, packed ones for the rest.
-	all, fromAck, stampLag          *hdrhistogram.Histogram
+	all, arrived, fromAck, stampLag *hdrhistogram.Histogram
 	answer, recent                  *hdrhistogram.Histogram // coarse
 	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
 	configByType                    [event.NumTypes]int64
@@ -94,6 +94,7 @@ type proxy struct {
 	connected, wasConnected, wasReady, retired bool
 	// readyAt is when it last became ready: it has pairs only with later mutations.
 	readyAt     event.Time
+	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
 	// nacked has a bit per type whose last response was rejected.
@@ -111,7 +112,7 @@ func newShard(index, first, end int) *shard {
 		index: index, first: first, end: end,
 		ready:   newBitset(end - first),
 		proxies: make([]proxy, end-first),
-		all:     newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		all:     newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
 		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),

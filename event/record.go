@@ -98,8 +98,8 @@ type Response struct {
 	Resources, Removed, Duplicates int
 	// Bytes is the size of the gRPC message, without the gRPC frame header.
 	Bytes int
-	// Socket is when the connection's last read before the message was whole
-	// returned; Received when the whole message was in our hands, before any
+	// Socket is when the last bytes that the connection read before the message was
+	// whole had reached this machine; Received when the whole message was in our hands, before any
 	// decoding; Answered when the ACK or NACK had been handed to gRPC.
 	Socket, Received, Answered Time
 	// Nacked says that the answer was a NACK; Injected that it was one on purpose.

@@ -41,7 +41,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	if result.Harness == nil {
 		result.Harness = &collect.Harness{}
 	}
-	if err := r.meter.Stop(result.Harness, medianLatency(result)); err != nil {
+	if err := r.meter.Stop(result.Harness, result.Propagation); err != nil {
 		r.warn("%v", err)
 	}
 	r.explain(result, lines)
@@ -49,14 +49,6 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 	slo, sloErr := collect.EvaluateSLO(result, r.cfg.Profile.SLO)
 	result.SLO = slo
 	return result, errors.Join(err, checkErr, sloErr)
-}
-
-// medianLatency is that of all deliveries, in seconds; 0 without any.
-func medianLatency(r *collect.Result) float64 {
-	if r.Propagation == nil || r.Propagation.All == nil {
-		return 0
-	}
-	return r.Propagation.All.P50
 }
 
 // scoped reports whether a proxy is not told of every service: a waypoint learns

@@ -132,7 +132,7 @@ func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error
 	in, out := s.fleet.WireBytes()
 	result.Sync.Volume.WireBytes = &collect.WireBytes{In: in, Out: out}
 	addMisbehaviour(result, s.fleet.Counts())
-	if err := s.meter.Stop(result.Harness, 0); err != nil {
+	if err := s.meter.Stop(result.Harness, nil); err != nil {
 		result.Warnings = append(result.Warnings, err.Error())
 	}
 	if result.Proxies.Connected > 0 {

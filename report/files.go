@@ -80,7 +80,8 @@ func distributions(r *collect.Result) []tagged {
 	if p := r.Propagation; p != nil {
 		all = append(all, tagged{"propagation.all", p.All}, tagged{"propagation.fromAck", p.FromAck},
 			tagged{"propagation.firstProxy", p.FirstProxy}, tagged{"propagation.lastProxy", p.LastProxy},
-			tagged{"propagation.spread", p.Spread})
+			tagged{"propagation.spread", p.Spread}, tagged{"propagation.arrived", p.Arrived},
+			tagged{"propagation.lastArrived", p.LastArrived})
 	}
 	if s := r.Sync; s != nil {
 		all = append(all, tagged{"sync.timeToReady", s.TimeToReady})

@@ -21,6 +21,7 @@ func propagation(p *collect.Propagation) table {
 		{"last proxy", p.LastProxy},
 		{"first to last", p.Spread},
 		{"every, from the ack", p.FromAck},
+		{"every, to arrival", p.Arrived},
 	} {
 		if row.d != nil {
 			t.rows = append(t.rows, append([]string{row.label, count(row.d.Count)}, quantiles(row.d, span)...))

@@ -86,7 +86,8 @@ func Start(cmd *exec.Cmd, priority Priority) (*Process, error) {
 func (p *Process) run(priority Priority, started chan<- error) {
 	// Pdeathsig is sent when the thread that forked ends, not the process
 	// (prctl(2), PR_SET_PDEATHSIG): this goroutine keeps its thread meanwhile. The
-	// thread has the process's priority, and ends with the goroutine.
+	// thread has the process's priority, and no other goroutine gets it afterwards:
+	// it ends with this one.
 	runtime.LockOSThread()
 	err := priority.apply()
 	if err == nil {
