@@ -93,7 +93,7 @@ func (o *options) arguments(services, proxies string) []string {
 	return []string{
 		"run", "quickstart", "--quiet", "--proxies", proxies, "--set", "mesh.services=" + services,
 		"--set", fmt.Sprintf("proxies.connectRate=%g/s", o.rate),
-		"--set", `churn=[{"kind":"readiness-flap","rate":"1/s"}]`, "--duration", o.duration.String(),
+		"--set", "target.priority=idle", "--set", `churn=[{"kind":"readiness-flap","rate":"1/s"}]`, "--duration", o.duration.String(),
 	}
 }
 
