@@ -4,15 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
 )
 
 // The files of a search's folder.
@@ -44,7 +41,7 @@ func prepare(dir string, p *Plan) error {
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
 	}
-	return writeJSON(path, p)
+	return experiment.WriteJSON(path, p)
 }
 
 // compare refuses a plan that is not the saved one, and names what differs.
@@ -56,71 +53,20 @@ func (p *Plan) compare(path string, saved []byte) error {
 	if old.Schema != PlanSchema {
 		return fmt.Errorf("%w: the schema of %s is %q, this version writes %q: choose another folder with -o", ErrOtherPlan, path, old.Schema, PlanSchema)
 	}
-	before, errBefore := leaves(&old)
-	now, errNow := leaves(p)
+	now, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	before, errBefore := experiment.Leaves(saved)
+	wanted, errNow := experiment.Leaves(now)
 	if err := errors.Join(errBefore, errNow); err != nil {
 		return err
 	}
-	all := maps.Clone(before)
-	maps.Copy(all, now)
-	var diff []string
-	for _, field := range slices.Sorted(maps.Keys(all)) {
-		if a, b := before[field], now[field]; a != b {
-			diff = append(diff, fmt.Sprintf("%s: %s, not %s", field, orNone(a), orNone(b)))
-		}
-	}
+	diff := experiment.Differences(before, wanted)
 	if len(diff) > 0 {
 		return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to go on with it, or choose another folder with -o", ErrOtherPlan, filepath.Dir(path), strings.Join(diff, "; "))
 	}
 	return nil
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "(none)"
-	}
-	return text
-}
-
-// leaves flattens a plan to its plain values by field.
-func leaves(p *Plan) (map[string]string, error) {
-	data, err := json.Marshal(p)
-	if err != nil {
-		return nil, err
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(data, &tree); err != nil {
-		return nil, err
-	}
-	out := make(map[string]string)
-	flatten("", tree, out)
-	return out, nil
-}
-
-func flatten(path string, node any, out map[string]string) {
-	switch n := node.(type) {
-	case map[string]any:
-		for key, child := range n {
-			flatten(strings.TrimPrefix(path+"."+key, "."), child, out)
-		}
-	case []any:
-		for i, child := range n {
-			flatten(fmt.Sprintf("%s[%d]", path, i), child, out)
-		}
-	default:
-		out[path] = fmt.Sprint(n)
-	}
-}
-
-func writeJSON(path string, value any) error {
-	return collect.WriteFile(path, func(w io.Writer) error { return encode(w, value) })
-}
-
-func encode(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
 }
 
 // NewFolder makes a folder for a report without a search. One that exists must be

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
 )
 
 // labelWidth is the width of the column of titles, as in the reports of runs.
@@ -115,7 +116,7 @@ func escape(text string) string {
 }
 
 // JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return encode(w, r) }
+func (r *Report) JSON(w io.Writer) error { return experiment.EncodeJSON(w, r) }
 
 // Save writes the report in all formats into a folder.
 func (r *Report) Save(dir string) error {

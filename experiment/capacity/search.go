@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/harness"
@@ -53,7 +54,8 @@ type Step struct {
 	Run   string  `json:"run"`
 	Stage string  `json:"stage"`
 	Value float64 `json:"value"`
-	// Verdict is of this run alone.
+	// Verdict is of this run alone. Reasons say why it was not kept, and in what the
+	// harness was the bottleneck.
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
 	// WallSeconds is how long the run took, connecting included.
@@ -192,6 +194,9 @@ func (s *searcher) try(ctx context.Context, f *Found, stage string, value float6
 		return false, err
 	}
 	if first.Verdict == Kept {
+		if len(first.Reasons) > 0 {
+			f.Notes = append(f.Notes, fmt.Sprintf("%s was kept although the harness was a bottleneck: %s", s.cfg.Plan.Grow.text(value), strings.Join(first.Reasons, "; ")))
+		}
 		f.keep(value)
 		return true, nil
 	}

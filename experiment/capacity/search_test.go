@@ -51,7 +51,7 @@ func TestRepeatsAgreeAndShowTheSpread(t *testing.T) {
 
 func TestSaturatedHarnessGivesALowerBound(t *testing.T) {
 	t.Parallel()
-	f := &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}
+	f := &fake{Limit: 700, HarnessLimit: 700, Load: byProxies}
 	r, _ := search(t, f, plan(t, "proxies=100..5000"))
 	a := r.Answer
 	if a.Kind != capacity.AtLeast || a.Value > 700 || a.Value < 0.95*700 {
@@ -60,9 +60,23 @@ func TestSaturatedHarnessGivesALowerBound(t *testing.T) {
 	if !strings.Contains(a.Text, "the harness saturated at ") || !strings.Contains(a.Text, "stamps were late") {
 		t.Errorf("text %q", a.Text)
 	}
-	f = &fake{Limit: 3000, HarnessLimit: 50, Load: byProxies}
+	f = &fake{Limit: 50, HarnessLimit: 50, Load: byProxies}
 	if r, _ = search(t, f, plan(t, "proxies=100..5000")); r.Answer.Kind != capacity.Unknown {
 		t.Errorf("saturated from the start: %+v", r.Answer)
+	}
+}
+
+// TestAnSLOThatIsKeptIsKeptByASaturatedHarnessToo: the harness makes latencies longer,
+// never shorter.
+func TestAnSLOThatIsKeptIsKeptByASaturatedHarnessToo(t *testing.T) {
+	t.Parallel()
+	f := &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}
+	r, _ := search(t, f, plan(t, "proxies=100..2000"))
+	if a := r.Answer; a.Kind != capacity.AtLeast || a.Value != 2000 {
+		t.Errorf("%+v", a)
+	}
+	if got := text(t, r); !strings.Contains(got, "2000 was kept although the harness was a bottleneck: stamps were late") {
+		t.Errorf("no note in:\n%s", got)
 	}
 }
 

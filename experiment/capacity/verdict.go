@@ -18,7 +18,9 @@ const (
 	// Broken is an SLO that was missed, a run that failed, or a fleet that did not
 	// become ready.
 	Broken Verdict = "broken"
-	// Saturated is a harness that was the bottleneck: nothing can be said.
+	// Saturated is an SLO that was missed, or could not be told, while the harness
+	// was the bottleneck: nothing can be said. What the harness adds makes latencies
+	// longer, so an SLO that is kept all the same is kept.
 	Saturated Verdict = "saturated"
 )
 
@@ -64,7 +66,10 @@ func (s *Step) judge(r *collect.Result, err error, slo map[string]string) {
 		}
 	}
 	if h := r.Harness; h != nil && h.Saturated {
-		s.Verdict, s.Reasons = Saturated, append(slices.Clone(h.Reasons), s.Reasons...)
+		s.Reasons = append(slices.Clone(h.Reasons), s.Reasons...)
+		if s.Verdict != Kept {
+			s.Verdict = Saturated
+		}
 	}
 }
 

@@ -21,8 +21,14 @@ const maxListed = 3
 // fieldsOf returns the fields of one run by their names.
 type fieldsOf func(r *collect.Result) map[string]string
 
-// profileFields are those of the resolved profile.
-func profileFields(r *collect.Result) map[string]string { return flattenJSON(r.Profile) }
+// profileFields are those of the resolved profile; none if it cannot be read.
+func profileFields(r *collect.Result) map[string]string {
+	fields, err := experiment.Leaves(r.Profile)
+	if err != nil {
+		return nil
+	}
+	return fields
+}
 
 // environmentFields are what may change the numbers; the times and names of runs
 // are not among them. What the profile has under target.env is not repeated.

@@ -1,16 +1,14 @@
 package compare
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
 )
 
 // Run is one saved result.
@@ -84,11 +82,11 @@ func loadRun(file string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	var raw any
-	if err := json.Unmarshal(data, &raw); err != nil {
+	inFile, err := experiment.Leaves(data)
+	if err != nil {
 		return Run{}, fmt.Errorf("loading %s: %w", file, err)
 	}
-	return newRun(file, result, flatten(raw)), nil
+	return newRun(file, result, inFile), nil
 }
 
 // newRun takes the numbers that the file has. One that another version of
@@ -108,43 +106,4 @@ func newRun(file string, r *collect.Result, inFile map[string]string) Run {
 		run.values[neverReady] = collect.Value{Name: neverReady, Number: float64(p.Requested - p.Ready)}
 	}
 	return run
-}
-
-// flatten returns the leaves of a JSON value by their paths, such as
-// "churn[0].rate".
-func flatten(v any) map[string]string {
-	leaves := make(map[string]string)
-	flattenInto(leaves, "", v)
-	return leaves
-}
-
-func flattenInto(leaves map[string]string, path string, v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, inner := range v {
-			below := key
-			if path != "" {
-				below = path + "." + key
-			}
-			flattenInto(leaves, below, inner)
-		}
-	case []any:
-		for i, inner := range v {
-			flattenInto(leaves, path+"["+strconv.Itoa(i)+"]", inner)
-		}
-	case nil:
-	default:
-		leaves[path] = fmt.Sprint(v)
-	}
-}
-
-// flattenJSON is flatten of JSON text; numbers stay as they are written.
-func flattenJSON(data []byte) map[string]string {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return nil
-	}
-	return flatten(v)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
 )
 
 // The report's files in a sweep's folder, beside charts and merged profiles.
@@ -18,7 +19,7 @@ const (
 // folder.
 func (r *Report) Files(dir string) error {
 	errs := []error{
-		writeJSON(filepath.Join(dir, ReportFile), r),
+		experiment.WriteJSON(filepath.Join(dir, ReportFile), r),
 		collect.WriteFile(filepath.Join(dir, MarkdownFile), r.Markdown),
 		r.mergeProfiles(dir),
 	}
@@ -29,4 +30,4 @@ func (r *Report) Files(dir string) error {
 }
 
 // JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return encode(w, r) }
+func (r *Report) JSON(w io.Writer) error { return experiment.EncodeJSON(w, r) }

@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
@@ -43,7 +43,7 @@ func prepare(dir string, p *Plan) error {
 	saved, err := loadPlan(dir)
 	switch {
 	case err == nil:
-		if diff := differences(saved, p); len(diff) > 0 {
+		if diff := experiment.Differences(leaves(saved), leaves(p)); len(diff) > 0 {
 			return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to go on with it, or choose another folder with -o", ErrOtherPlan, dir, strings.Join(diff, "; "))
 		}
 		return nil
@@ -63,7 +63,7 @@ func prepare(dir string, p *Plan) error {
 	if err := writeFile(filepath.Join(dir, ProfileFile), profile); err != nil {
 		return err
 	}
-	return writeJSON(filepath.Join(dir, PlanFile), p)
+	return experiment.WriteJSON(filepath.Join(dir, PlanFile), p)
 }
 
 func loadPlan(dir string) (*Plan, error) {
@@ -86,40 +86,6 @@ func loadPlan(dir string) (*Plan, error) {
 	return &p, nil
 }
 
-// differences lists what sets a plan apart from the saved one, as "field: saved,
-// not wanted".
-func differences(saved, wanted *Plan) []string {
-	old, now := leaves(saved), leaves(wanted)
-	var diff []string
-	for _, field := range slices.Sorted(keysOf(old, now)) {
-		if a, b := old[field], now[field]; a != b {
-			diff = append(diff, fmt.Sprintf("%s: %s, not %s", field, orNone(a), orNone(b)))
-		}
-	}
-	return diff
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "(none)"
-	}
-	return text
-}
-
-func keysOf(maps ...map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		seen := make(map[string]bool)
-		for _, m := range maps {
-			for key := range m {
-				if !seen[key] && !yield(key) {
-					return
-				}
-				seen[key] = true
-			}
-		}
-	}
-}
-
 // leaves flattens a plan to its plain values by field.
 func leaves(p *Plan) map[string]string {
 	out := make(map[string]string)
@@ -131,32 +97,18 @@ func leaves(p *Plan) map[string]string {
 	out["order of --vary"] = strings.Join(order, " ") // the folders' names have it
 	out["--repeat"] = strconv.Itoa(p.Repeat)
 	out["--kubeconfig"], out["--context"] = p.Kubeconfig, p.Context
+	var base map[string]string
 	data, err := json.Marshal(p.Base)
-	var tree any
 	if err == nil {
-		err = json.Unmarshal(data, &tree)
+		base, err = experiment.Leaves(data)
 	}
 	if err != nil {
 		out["profile"] = err.Error()
-		return out
 	}
-	flatten("profile", tree, out)
+	for path, value := range base {
+		out["profile."+path] = value
+	}
 	return out
-}
-
-func flatten(path string, node any, out map[string]string) {
-	switch n := node.(type) {
-	case map[string]any:
-		for key, child := range n {
-			flatten(path+"."+key, child, out)
-		}
-	case []any:
-		for i, child := range n {
-			flatten(fmt.Sprintf("%s[%d]", path, i), child, out)
-		}
-	default:
-		out[path] = fmt.Sprint(n)
-	}
 }
 
 // writeFailure keeps the reason why a run failed, for the reports.
@@ -181,15 +133,4 @@ func writeFile(path string, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
-}
-
-func writeJSON(path string, value any) error {
-	return collect.WriteFile(path, func(w io.Writer) error { return encode(w, value) })
-}
-
-func encode(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
 }
