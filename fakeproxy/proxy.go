@@ -2,6 +2,7 @@ package fakeproxy
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -51,17 +52,19 @@ type proxy struct {
 	connected bool
 	ready     bool
 	retired   bool                    // left for good, or is to
-	stop      context.CancelFunc      // ends run; nil before it
-	sever     context.CancelCauseFunc // breaks the stream; nil before the first
+	sever     context.CancelCauseFunc // ends the attempt; nil before the first
 }
 
-// stoppable lets leave end the proxy's context.
-func (p *proxy) stoppable(stop context.CancelFunc) {
+// errRetired ends the context of a proxy that leaves for good.
+var errRetired = errors.New("retired")
+
+// severable lets leave and drop end an attempt.
+func (p *proxy) severable(sever context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stop = stop
+	p.sever = sever
 	if p.retired {
-		stop()
+		sever(errRetired)
 	}
 }
 
@@ -70,8 +73,8 @@ func (p *proxy) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.retired = true
-	if p.stop != nil {
-		p.stop()
+	if p.sever != nil {
+		p.sever(errRetired)
 	}
 }
 

@@ -23,30 +23,37 @@ func adsMethod(v event.Variant) string {
 
 // run keeps the proxy connected until ctx ends or it is retired.
 func (p *proxy) run(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p.stoppable(cancel)
 	p.began = p.fleet.cfg.Clock.Now()
-	for {
-		connected, err := p.session(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		p.lost(ctx, connected, err)
-		if !sleep(ctx, p.backoff.next(p.rng)) {
-			break
-		}
-		p.began = p.fleet.cfg.Clock.Now()
-		p.fleet.count.reconnects.Add(1)
+	for again := false; p.attempt(ctx, again); {
+		again = true
 	}
 	p.emit(&event.ProxyEvent{Proxy: p.index, Kind: event.Retired, At: p.fleet.cfg.Clock.Now()})
 }
 
+// attempt opens a stream, after a wait if not for the first time, and serves it until
+// it breaks. It reports whether another attempt is to follow.
+func (p *proxy) attempt(parent context.Context, again bool) bool {
+	ctx, sever := context.WithCancelCause(parent)
+	defer sever(nil)
+	p.severable(sever)
+	if again {
+		if !sleep(ctx, p.backoff.next(p.rng)) {
+			return false
+		}
+		p.began = p.fleet.cfg.Clock.Now()
+		p.fleet.count.reconnects.Add(1)
+	}
+	connected, err := p.session(ctx, sever)
+	if parent.Err() != nil || errors.Is(context.Cause(ctx), errRetired) {
+		return false
+	}
+	p.lost(ctx, connected, err)
+	return true
+}
+
 // session opens a stream and serves it until it breaks. It leaves no goroutine,
 // and tells whether the control plane had taken the stream.
-func (p *proxy) session(ctx context.Context) (connected bool, err error) {
-	ctx, sever := context.WithCancelCause(ctx)
-	defer sever(nil)
+func (p *proxy) session(ctx context.Context, sever context.CancelCauseFunc) (connected bool, err error) {
 	stream, address, err := p.connect(ctx)
 	if err != nil {
 		return false, err
@@ -60,7 +67,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 		sever(nil)
 		connected = p.detach(out)
 	}()
-	p.begin(address, sever)
+	p.goesTo(address)
 	return false, p.serve(ctx, out)
 }
 
@@ -89,11 +96,11 @@ func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, address 
 	return stream, address, err
 }
 
-// begin notes where a stream goes, and lets drop end it.
-func (p *proxy) begin(address int, sever context.CancelCauseFunc) {
+// goesTo notes where a stream goes.
+func (p *proxy) goesTo(address int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.address, p.sever = address, sever
+	p.address = address
 }
 
 // fall leaves the connection open and reads nothing more, if the proxy is to

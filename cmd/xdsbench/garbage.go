@@ -15,7 +15,7 @@ import (
 // alone, makes them too frequent for a fleet of hundreds and needs twice the memory
 // for one of ten thousands.
 const (
-	garbageBudget = 96 << 20
+	garbageBudget = 80 << 20
 	minGCPercent  = 15
 	maxGCPercent  = 400
 )

@@ -9,6 +9,8 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 )
 
+// TestStarvedHarnessIsReportedSaturated also shows that what the harness adds is known:
+// messages had arrived long before they got their time stamp.
 func TestStarvedHarnessIsReportedSaturated(t *testing.T) {
 	c := exec.CommandContext(t.Context(), executable(t), "starved", t.TempDir())
 	var stderr strings.Builder
@@ -17,12 +19,21 @@ func TestStarvedHarnessIsReportedSaturated(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	var h collect.Harness
-	if err := json.Unmarshal(out, &h); err != nil {
+	var r collect.Result
+	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if !h.Saturated || len(h.Reasons) == 0 || h.GOMAXPROCS != 1 {
-		t.Errorf("a starved harness says: %s", out)
+	reasons := strings.Join(r.Harness.Reasons, "\n")
+	if !r.Harness.Saturated || !strings.Contains(reasons, "waited for their time stamp") || r.Harness.GOMAXPROCS != 1 {
+		t.Errorf("a starved harness says: saturated %v, %s", r.Harness.Saturated, reasons)
 	}
-	t.Logf("reasons: %s", strings.Join(h.Reasons, "\n"))
+	p := r.Propagation
+	if p.All.Count == 0 || p.Arrived.Count != p.All.Count || p.LastArrived.Count != p.LastProxy.Count {
+		t.Errorf("%d latencies, %d to arrival; %d of last proxies, %d to arrival",
+			p.All.Count, p.Arrived.Count, p.LastProxy.Count, p.LastArrived.Count)
+	}
+	if p.Arrived.Mean >= p.All.Mean || p.Arrived.P50 >= p.All.P50 {
+		t.Errorf("to arrival mean %g s, median %g s; to the stamp %g s, %g s", p.Arrived.Mean, p.Arrived.P50, p.All.Mean, p.All.P50)
+	}
+	t.Logf("reasons: %s", reasons)
 }
