@@ -13,6 +13,8 @@ import (
 // stampArrivals has the kernel tell with each read when the bytes reached this
 // machine. What they wait from then on, for the poller, for a processor or for the
 // reader, is the harness's own part of a latency.
+// For TCP it is the time of the last byte that a read returns, also where the kernel
+// has merged segments; since Linux 4.14 (commit 98aaa913b4ed).
 // https://www.kernel.org/doc/html/latest/networking/timestamping.html
 func stampArrivals(c syscall.RawConn) error {
 	var opt error
@@ -24,7 +26,7 @@ func stampArrivals(c syscall.RawConn) error {
 
 // stampSpace is the size of the control message that carries a timestamp, of two
 // integers of 64 bits.
-var stampSpace = unix.CmsgSpace(16)
+func stampSpace() int { return unix.CmsgSpace(16) }
 
 // receive makes one read of a socket, and returns when the last of its bytes got
 // there, by the wall clock; the zero time if the kernel does not tell.
@@ -37,7 +39,7 @@ func receive(fd int, b []byte) (n int, arrival time.Time, err error) {
 		piece.SetLen(len(b))
 		m := unix.Msghdr{Iov: &piece, Control: &control[0]}
 		m.SetIovlen(1)
-		m.SetControllen(stampSpace)
+		m.SetControllen(stampSpace())
 		got, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)), 0)
 		if errno == 0 {
 			return int(got), stampIn(control[:m.Controllen]), nil
@@ -50,7 +52,7 @@ func receive(fd int, b []byte) (n int, arrival time.Time, err error) {
 
 // stampIn returns the timestamp in a control message, the zero time if there is none.
 func stampIn(control []byte) time.Time {
-	if len(control) < stampSpace {
+	if len(control) < stampSpace() {
 		return time.Time{}
 	}
 	h, data, _, err := unix.ParseOneSocketControlMessage(control)

@@ -94,7 +94,11 @@ func (r *Replica) begin(ctx context.Context) error {
 	cmd.Env = entries(r.launch.env)
 	cmd.Stdout, cmd.Stderr = log, log
 	started := time.Now()
-	p, err := subprocess.Start(cmd, priorities[r.cfg.Spec.Priority])
+	priority, err := r.cfg.Spec.priority()
+	if err != nil {
+		return err
+	}
+	p, err := subprocess.Start(cmd, priority)
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", r.launch.args[0], err)
 	}

@@ -48,13 +48,6 @@ const (
 	PriorityIdle = "idle"
 )
 
-// priorities by name.
-var priorities = map[string]subprocess.Priority{
-	PriorityNormal: subprocess.Same,
-	PriorityLow:    subprocess.Low,
-	PriorityIdle:   subprocess.Idle,
-}
-
 // DefaultClusterName is how istiod names the EDS resource of a service's port.
 const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
 
@@ -138,10 +131,21 @@ func (s Spec) Validate() error {
 	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
 	}
-	if _, known := priorities[s.Priority]; !known {
-		errs = append(errs, fmt.Errorf("target.priority: %q: must be normal, low or idle", s.Priority))
+	_, err := s.priority()
+	return errors.Join(append(errs, err, s.validateReplicas(), s.validateOutage())...)
+}
+
+// priority is that of the processes started.
+func (s Spec) priority() (subprocess.Priority, error) {
+	switch s.Priority {
+	case PriorityNormal:
+		return subprocess.Same, nil
+	case PriorityLow:
+		return subprocess.Low, nil
+	case PriorityIdle:
+		return subprocess.Idle, nil
 	}
-	return errors.Join(append(errs, s.validateReplicas(), s.validateOutage())...)
+	return subprocess.Same, fmt.Errorf("target.priority: %q: must be normal, low or idle", s.Priority)
 }
 
 // validateUnused refuses fields that the kind does not read: a setting without

@@ -25,6 +25,7 @@ Any of its fields can be set with --set; the other flags are short forms:
 
   xdsbench run
   xdsbench run --proxies 2000 --set mesh.services=500 --set 'churn[0].rate=5/s'
+  xdsbench run --proxies 10000 --set target.priority=idle
   xdsbench run steady --variant delta --duration 5m -o results/steady
   xdsbench run --target istiod --istiod-binary ./pilot-discovery \
       --set target.env.PILOT_DEBOUNCE_AFTER=10ms
@@ -33,6 +34,10 @@ Any of its fields can be set with --set; the other flags are short forms:
   xdsbench run --target exec --clusters '{service}.{namespace}:{port}' \
       --exec './my-server --kubeconfig {kubeconfig} --listen {xds}'
   xdsbench run --target external --xds-address 127.0.0.1:15010 --kubeconfig kc
+
+On a machine that fleet and control plane share, the control plane gives way to the
+fleet (target.priority: normal, low or idle; default low), so that no message waits
+for its time stamp. With idle it gives way to everything else on the machine, too.
 
 Without --kubeconfig the mesh lives in an API server in memory, and no cluster
 is needed. With it, the run creates namespaces, nodes, services, pods and

@@ -66,10 +66,15 @@ func (s *Step) judge(r *collect.Result, err error, slo map[string]string) {
 		}
 	}
 	if h := r.Harness; h != nil && h.Saturated {
-		s.Reasons = append(slices.Clone(h.Reasons), s.Reasons...)
-		if s.Verdict != Kept {
-			s.Verdict = Saturated
-		}
+		s.doubt(h.Reasons)
+	}
+}
+
+// doubt notes in what the harness was the bottleneck.
+func (s *Step) doubt(reasons []string) {
+	s.Reasons = append(slices.Clone(reasons), s.Reasons...)
+	if s.Verdict != Kept {
+		s.Verdict = Saturated
 	}
 }
 
