@@ -61,7 +61,7 @@ type shard struct {
 	refused     int64
 	failures    failures
 	disconnects int64
-	stampsBad   int64 // stamps missing, or received before the socket read
+	stampsBad   int64 // times of arrival missing, or after the receipt
 }
 
 // deliverySums count pairs by how they ended, and what there was to say of

@@ -65,8 +65,8 @@ type Stages struct {
 	// after Queue: waiting for a processor within the control plane's transport,
 	// and the wire. It is estimated, like Watch.
 	Wire *Stage `json:"wire,omitempty" unit:"s"`
-	// Receive is from the proxy's last socket read to the stamp of the whole
-	// message.
+	// Receive is from when the message's last bytes reached this machine to the stamp
+	// of the whole message.
 	Receive *Stage `json:"receive,omitempty" unit:"s"`
 	// Ack is from receipt until the answer was handed to gRPC.
 	Ack   *Stage `json:"ack,omitempty" unit:"s"`

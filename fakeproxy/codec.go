@@ -9,8 +9,8 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 )
 
-// frame is one received message: its bytes as they came, when they were whole,
-// and when the last read of the socket before that returned.
+// frame is one received message: its bytes as they came, when they were whole, and
+// when the last bytes read before that had arrived.
 type frame struct {
 	data             mem.BufferSlice
 	received, socket event.Time
