@@ -3,6 +3,7 @@ package fakeproxy
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"syscall"
 	"time"
 	"unsafe"
@@ -21,7 +22,10 @@ func stampArrivals(c syscall.RawConn) error {
 	err := c.Control(func(fd uintptr) {
 		opt = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
 	})
-	return errors.Join(err, opt)
+	if err := errors.Join(err, opt); err != nil {
+		return fmt.Errorf("asking the kernel for times of arrival (SO_TIMESTAMPNS): %w", err)
+	}
+	return nil
 }
 
 // stampSpace is the size of the control message that carries a timestamp, of two
