@@ -126,11 +126,11 @@ func TestRunMakesEveryWriteAtItsTime(t *testing.T) {
 				t.Errorf("mutation %+v, planned %+v", got, want)
 			}
 			// In the bubble no time passes unless all wait, so any lateness is ours.
-			if got.Issued != got.Intended || got.Acked < got.Issued {
-				t.Errorf("mutation %d: intended %v, issued %v, acked %v", got.Seq, got.Intended, got.Issued, got.Acked)
+			if got.Issued != got.Scheduled || got.Acked < got.Issued {
+				t.Errorf("mutation %d: intended %v, issued %v, acked %v", got.Seq, got.Scheduled, got.Issued, got.Acked)
 			}
-			if i > 0 && got.Intended.Sub(sink.ended[0].Intended) != want.Offset-s.Steps[0].Offset {
-				t.Errorf("mutation %d intended at %v, offset %v", got.Seq, got.Intended, want.Offset)
+			if i > 0 && got.Scheduled.Sub(sink.ended[0].Scheduled) != want.Offset-s.Steps[0].Offset {
+				t.Errorf("mutation %d intended at %v, offset %v", got.Seq, got.Scheduled, want.Offset)
 			}
 		}
 		checkContent(t, client, m)
@@ -152,7 +152,7 @@ func TestStatesAreThoseOfTheSlicesInTheAPIServer(t *testing.T) {
 		}
 		silent := map[string]int{}
 		for _, mu := range sink.ended {
-			if mu.Silent() {
+			if mu.Noop() {
 				silent[mu.Step]++
 				continue
 			}
@@ -212,7 +212,7 @@ func TestASlowAPIServerMakesWritesLateAndDropsNone(t *testing.T) {
 			t.Errorf("%d of 40 writes issued, %d ended", stats.Issued, len(sink.ended))
 		}
 		for i, got := range sink.ended {
-			if late := got.Issued.Sub(got.Intended); late != time.Duration(i)*100*time.Millisecond {
+			if late := got.Issued.Sub(got.Scheduled); late != time.Duration(i)*100*time.Millisecond {
 				t.Errorf("write %d is %v late, want %v", i, late, time.Duration(i)*100*time.Millisecond)
 			}
 		}
@@ -235,8 +235,8 @@ func TestOneSlowServiceDoesNotDelayAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range sink.ended {
-			if got.Service == m.Services[1].Key() && got.Issued != got.Intended {
-				t.Errorf("%s: write %d is %v late", got.Service, got.Seq, got.Issued.Sub(got.Intended))
+			if got.Service == m.Services[1].Key() && got.Issued != got.Scheduled {
+				t.Errorf("%s: write %d is %v late", got.Service, got.Seq, got.Issued.Sub(got.Scheduled))
 			}
 		}
 	})

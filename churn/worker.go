@@ -95,15 +95,15 @@ func (w *worker) issue(ctx context.Context, j *job) error {
 	err = w.repair(ctx, func(s slot) bool { return s.service == here.service && s != here })
 	object := j.service.Slice(done.Slice)
 	m := &event.Mutation{
-		Seq:      j.step.Seq,
-		Op:       j.step.Op,
-		Kind:     j.step.Kind,
-		Step:     j.step.Name,
-		Service:  j.step.Service,
-		Object:   j.step.Object,
-		Intended: w.cfg.Start.Add(j.step.Offset),
-		States:   done.States,
-		Issued:   w.cfg.Clock.Now(),
+		Seq:       j.step.Seq,
+		Op:        j.step.Op,
+		Kind:      j.step.Kind,
+		Step:      j.step.Name,
+		Service:   j.step.Service,
+		Object:    j.step.Object,
+		Scheduled: w.cfg.Start.Add(j.step.Offset),
+		States:    done.States,
+		Issued:    w.cfg.Clock.Now(),
 	}
 	w.stats.Issued++
 	w.cfg.Sink.Begin(m)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // BenchmarkRecord takes note of one delivery at one of 1,000 proxies. Its floor
@@ -46,7 +47,7 @@ func benchmarkRecord(b *testing.B) {
 		baseline[i] = collect.ServiceStates{Service: names[i], States: []event.ClusterState{{Cluster: names[i], State: 1}}}
 	}
 	c, err := collect.New(collect.Config{
-		Proxies: proxies, Variants: make([]event.Variant, proxies), Clock: event.NewClock(), Baseline: baseline,
+		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: event.NewClock(), Baseline: baseline,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -56,7 +57,7 @@ func benchmarkRecord(b *testing.B) {
 		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Ready})
 	}
 	now := c.BeginSteady()
-	r := event.Response{Type: event.EDS, Resources: 1, Bytes: 100, States: make([]event.ClusterState, 1)}
+	r := event.Response{Type: xds.EDS, Resources: 1, Bytes: 100, States: make([]event.ClusterState, 1)}
 	p, seq := 0, uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -65,7 +66,7 @@ func benchmarkRecord(b *testing.B) {
 			seq++
 			now = now.Add(time.Millisecond)
 			r.States[0] = event.ClusterState{Cluster: names[seq%clusters], State: event.Fingerprint(seq + 1)}
-			m := &event.Mutation{Seq: seq, Intended: now, Issued: now, Acked: now, States: r.States}
+			m := &event.Mutation{Seq: seq, Scheduled: now, Issued: now, Acked: now, States: r.States}
 			c.Begin(m)
 			c.End(m)
 			b.StartTimer()
@@ -81,7 +82,7 @@ func benchmarkRecord(b *testing.B) {
 func BenchmarkBegin(b *testing.B) {
 	const proxies = 10_000
 	c, err := collect.New(collect.Config{
-		Proxies: proxies, Variants: make([]event.Variant, proxies), Clock: event.NewClock(),
+		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: event.NewClock(),
 		Baseline: []collect.ServiceStates{{Service: "s", States: []event.ClusterState{{Cluster: "c", State: 1}}}},
 	})
 	if err != nil {
@@ -96,7 +97,7 @@ func BenchmarkBegin(b *testing.B) {
 	for b.Loop() {
 		seq++
 		c.Begin(&event.Mutation{
-			Seq: seq, Intended: now, Issued: now,
+			Seq: seq, Scheduled: now, Issued: now,
 			States: []event.ClusterState{{Cluster: "c", State: event.Fingerprint(seq + 1)}},
 		})
 	}

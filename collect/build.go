@@ -8,6 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // builder makes the result of a closed Collector, of which nothing changes any
@@ -109,7 +110,7 @@ func (b *builder) sync() *Sync {
 		y.Unexplained += s.unexplained[syncPhase]
 		for t, n := range s.configByType {
 			if n > 0 {
-				y.ConfigBytesByType[event.Type(t).String()] += n
+				y.ConfigBytesByType[xds.Type(t).String()] += n
 			}
 		}
 	}
@@ -178,7 +179,7 @@ func (b *builder) volume(in phase) *Volume {
 		v.DuplicateResources += s.duplicates[in]
 		for variant := range s.traffic[in] {
 			for typ, t := range s.traffic[in][variant] {
-				v.add(event.Variant(variant).String(), event.Type(typ).String(), t)
+				v.add(xds.Variant(variant).String(), xds.Type(typ).String(), t)
 			}
 		}
 	}
@@ -221,7 +222,7 @@ func (b *builder) acks() *Acks {
 		loops += s.nackLoops
 		for t, n := range s.nacksByType {
 			if n > 0 {
-				a.NacksByType[event.Type(t).String()] += n
+				a.NacksByType[xds.Type(t).String()] += n
 			}
 		}
 	}

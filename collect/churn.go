@@ -14,8 +14,8 @@ func (c *Collector) Begin(em *event.Mutation) {
 	m := &mutation{
 		seq: em.Seq, op: em.Op, kind: em.Kind, step: em.Step,
 		service: em.Service, object: em.Object,
-		intended: em.Intended, issued: em.Issued,
-		late: em.Issued.Sub(em.Intended) > c.cfg.LateAfter,
+		intended: em.Scheduled, issued: em.Issued,
+		late: em.Issued.Sub(em.Scheduled) > c.cfg.LateAfter,
 	}
 	for _, state := range em.States {
 		if c.clusters.get(state.Cluster) == nil {
@@ -29,7 +29,7 @@ func (c *Collector) Begin(em *event.Mutation) {
 		parts:     make([]part, len(c.shards)),
 		latencies: hdrhistogram.NewPacked(timeUnit, maxTime, mutationDigits),
 	})
-	m.steady = c.steady(em.Intended)
+	m.steady = c.steady(em.Scheduled)
 	if !c.enter(m) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
 )
 
@@ -20,7 +21,7 @@ type Config struct {
 	// Proxies is the number of proxies; they are numbered from 0.
 	Proxies int
 	// Variants and Names have an entry per proxy. Names may be empty.
-	Variants []event.Variant
+	Variants []xds.Variant
 	Names    []string
 	// Clock is the run's clock.
 	Clock event.Clock

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 const ms = time.Millisecond
@@ -28,7 +29,7 @@ func TestLatencyCountsFromIntendedAndFromAck(t *testing.T) {
 	r := newRig(t, 2, "a")
 	m := &event.Mutation{
 		Seq: 1, Kind: "pod-add", Service: "ns/svc",
-		Intended: r.now, Issued: r.now.Add(20 * ms), States: []event.ClusterState{{Cluster: "a", State: 2}},
+		Scheduled: r.now, Issued: r.now.Add(20 * ms), States: []event.ClusterState{{Cluster: "a", State: 2}},
 	}
 	r.Begin(m)
 	r.pass(30 * ms)
@@ -273,7 +274,7 @@ func TestWorkBeforeTheSteadyPhaseIsApart(t *testing.T) {
 func TestAnswersAreCounted(t *testing.T) {
 	r := newRig(t, 1, "a")
 	r.pass(ms)
-	nack := event.Response{Proxy: 0, Type: event.CDS, Received: r.now, Answered: r.now, Nacked: true}
+	nack := event.Response{Proxy: 0, Type: xds.CDS, Received: r.now, Answered: r.now, Nacked: true}
 	for range 3 {
 		r.Response(&nack)
 	}
@@ -327,7 +328,7 @@ func TestProgressFollowsTheRun(t *testing.T) {
 }
 
 func TestConfigErrorsAreAllListed(t *testing.T) {
-	_, err := collect.New(collect.Config{Variants: make([]event.Variant, 2), Names: []string{"x"}, LateAfter: -1})
+	_, err := collect.New(collect.Config{Variants: make([]xds.Variant, 2), Names: []string{"x"}, LateAfter: -1})
 	if err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("error = %v, want four lines", err)
 	}

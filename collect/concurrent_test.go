@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 const (
@@ -53,7 +54,7 @@ func (l *load) churn(s int) {
 		state := event.Fingerprint(1000*(s+1) + i)
 		at := l.start.Add(time.Duration(i))
 		m := &event.Mutation{
-			Seq: uint64(s*loadMutations + i + 1), Intended: at, Issued: at,
+			Seq: uint64(s*loadMutations + i + 1), Scheduled: at, Issued: at,
 			States: []event.ClusterState{{Cluster: l.names[s], State: state}},
 		}
 		l.Begin(m)
@@ -74,7 +75,7 @@ func (l *load) stream(first int) {
 		p, s := first+loadStreams*rng.IntN(loadProxies/loadStreams), rng.IntN(loadServices)
 		if state := event.Fingerprint(l.newest[s].Load()); state != 0 {
 			l.Response(&event.Response{
-				Proxy: p, Type: event.EDS, Socket: at, Received: at, Answered: at,
+				Proxy: p, Type: xds.EDS, Socket: at, Received: at, Answered: at,
 				States: []event.ClusterState{{Cluster: l.names[s], State: state}},
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // inlineDone is how many mutations one event can complete without allocating.
@@ -39,8 +40,8 @@ func (c *Collector) Response(r *event.Response) {
 // countLocked counts the response's traffic, answer and stamps.
 func (s *shard) countLocked(r *event.Response, in phase) {
 	px := s.proxy(r.Proxy)
-	typ := min(r.Type, event.OtherType)
-	t := &s.traffic[in][min(r.Variant, event.Delta)][typ]
+	typ := min(r.Type, xds.OtherType)
+	t := &s.traffic[in][min(r.Variant, xds.Delta)][typ]
 	t.Responses++
 	t.Resources += int64(r.Resources)
 	t.Removed += int64(r.Removed)
@@ -81,7 +82,7 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 }
 
 // Rejects reports whether proxy p's latest answer for type t was a NACK.
-func (c *Collector) Rejects(p int, t event.Type) bool {
+func (c *Collector) Rejects(p int, t xds.Type) bool {
 	s := c.shardOf(p)
 	if s == nil {
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 func TestDriftCountsGhostsAndMissingInTheMiddleOfARun(t *testing.T) {
@@ -61,21 +62,21 @@ func TestTimeToReadyCountsFromWhenTheFirstAttemptWasDue(t *testing.T) {
 
 func TestReasonsOfNACKsAreCountedAndBounded(t *testing.T) {
 	r := newRig(t, 1, "a")
-	nack := func(reason string, typ event.Type) {
+	nack := func(reason string, typ xds.Type) {
 		r.Response(&event.Response{Type: typ, Socket: r.now, Received: r.now, Answered: r.now, Nacked: true, Reason: reason})
 	}
-	nack("first", event.CDS)
-	if !r.Rejects(0, event.CDS) || r.Rejects(0, event.EDS) || r.Rejects(7, event.CDS) {
+	nack("first", xds.CDS)
+	if !r.Rejects(0, xds.CDS) || r.Rejects(0, xds.EDS) || r.Rejects(7, xds.CDS) {
 		t.Error("after a NACK of CDS: not that alone is rejected")
 	}
-	r.Response(&event.Response{Type: event.CDS, Socket: r.now, Received: r.now, Answered: r.now})
-	if r.Rejects(0, event.CDS) {
+	r.Response(&event.Response{Type: xds.CDS, Socket: r.now, Received: r.now, Answered: r.now})
+	if r.Rejects(0, xds.CDS) {
 		t.Error("still rejected after an ACK")
 	}
 	for i := range 100 {
-		nack(fmt.Sprintf("cluster %d has no name", i), event.CDS)
+		nack(fmt.Sprintf("cluster %d has no name", i), xds.CDS)
 	}
-	nack("first", event.CDS)
+	nack("first", xds.CDS)
 	reasons := r.finish().Acks.Reasons
 	total := int64(0)
 	for _, n := range reasons {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // rig drives a Collector with a clock of its own: now is moved by the test.
@@ -40,7 +41,7 @@ func newSyncing(t *testing.T, proxies int, clusters ...string) *rig {
 	}
 	clock := event.NewClock()
 	c, err := collect.New(collect.Config{
-		Proxies: proxies, Variants: make([]event.Variant, proxies), Clock: clock,
+		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: clock,
 		Baseline:    []collect.ServiceStates{{Service: "ns/svc", States: states}},
 		SettleAfter: time.Nanosecond,
 	})
@@ -73,7 +74,7 @@ func (r *rig) connect(p int, clusters ...string) {
 
 func (r *rig) receive(p int, cluster string, state event.Fingerprint) {
 	r.Response(&event.Response{
-		Proxy: p, Type: event.EDS, Resources: 1, Bytes: 100,
+		Proxy: p, Type: xds.EDS, Resources: 1, Bytes: 100,
 		Socket: r.now - 1000, Received: r.now, Answered: r.now + 1000,
 		States: []event.ClusterState{{Cluster: cluster, State: state}},
 	})
@@ -84,7 +85,7 @@ func (r *rig) issue(state event.Fingerprint, clusters ...string) *event.Mutation
 	r.seq++
 	m := &event.Mutation{
 		Seq: r.seq, Op: r.seq, Kind: "pod-delete", Step: "terminating", Service: "ns/svc", Object: "ns/slice",
-		Intended: r.now, Issued: r.now,
+		Scheduled: r.now, Issued: r.now,
 	}
 	for _, name := range clusters {
 		m.States = append(m.States, event.ClusterState{Cluster: name, State: state})

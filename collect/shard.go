@@ -7,6 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // phase tells the traffic before the steady phase from that in it.
@@ -18,7 +19,7 @@ const (
 	numPhases
 )
 
-const numVariants = int(event.Delta) + 1
+const numVariants = int(xds.Delta) + 1
 
 // shard holds everything that belongs to a contiguous range of proxies. The
 // streams of different shards do not contend. All but the first group is
@@ -42,14 +43,14 @@ type shard struct {
 	all, arrived, fromAck, stampLag *hdrhistogram.Histogram
 	answer, recent                  *hdrhistogram.Histogram // coarse
 	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
-	configByType                    [event.NumTypes]int64
+	configByType                    [xds.NumTypes]int64
 
 	responses  int64
-	traffic    [numPhases][numVariants][event.NumTypes]Traffic
+	traffic    [numPhases][numVariants][xds.NumTypes]Traffic
 	duplicates [numPhases]int64
 
 	acks, nacksInjected, nacksInvalid, nackLoops int64
-	nacksByType                                  [event.NumTypes]int64
+	nacksByType                                  [xds.NumTypes]int64
 	nackReasons                                  failures
 
 	sums        deliverySums

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 func TestFingerprintDependsOnTheSetAndNotOnTheOrder(t *testing.T) {
@@ -63,16 +64,16 @@ func TestClockGivesOneMonotonicBaseAndNeverTheZeroTime(t *testing.T) {
 func TestNamesOfTypesAndVariants(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
-	for i := range event.NumTypes {
-		names[event.Type(i).String()] = true
+	for i := range xds.NumTypes {
+		names[xds.Type(i).String()] = true
 	}
-	if len(names) != event.NumTypes || !names["cds"] || !names["ecds"] {
+	if len(names) != xds.NumTypes || !names["cds"] || !names["ecds"] {
 		t.Errorf("names of types: %v", names)
 	}
-	if event.SotW.String() != "sotw" || event.Delta.String() != "delta" {
+	if xds.SotW.String() != "sotw" || xds.Delta.String() != "delta" {
 		t.Error("names of variants")
 	}
-	if !(&event.Mutation{}).Silent() || (&event.Mutation{States: make([]event.ClusterState, 1)}).Silent() {
+	if !(&event.Mutation{}).Noop() || (&event.Mutation{States: make([]event.ClusterState, 1)}).Noop() {
 		t.Error("a mutation is silent if and only if it changes no state")
 	}
 }

@@ -1,8 +1,9 @@
 package event
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // ClusterState is the set of usable endpoints of one EDS resource.
@@ -32,7 +33,7 @@ type Mutation struct {
 	Object string
 	// Intended is fixed by the schedule; Issued is stamped just before the
 	// write; Acked when the API server has answered.
-	Intended, Issued, Acked Time
+	Scheduled, Issued, Acked Time
 	// States are the clusters whose set of usable endpoints the write changes,
 	// with the set they have after it. A mutation without States is silent.
 	States []ClusterState
@@ -41,58 +42,14 @@ type Mutation struct {
 }
 
 // Silent reports whether no proxy can see the mutation.
-func (m *Mutation) Silent() bool { return len(m.States) == 0 }
-
-// Variant is the flavour of the xDS transport that a proxy speaks.
-type Variant uint8
-
-// The two variants.
-const (
-	SotW Variant = iota
-	Delta
-)
-
-// String returns "sotw" or "delta".
-func (v Variant) String() string {
-	if v == Delta {
-		return "delta"
-	}
-	return "sotw"
-}
-
-// Type is an xDS resource type, as a small number.
-type Type uint8
-
-// The resource types, in the order in which ADS serves them.
-const (
-	CDS Type = iota
-	EDS
-	LDS
-	RDS
-	SRDS
-	SDS
-	ECDS
-	Workload
-	Authorization
-	OtherType
-	NumTypes = int(OtherType) + 1
-)
-
-// String returns the short name used in results, such as "cds".
-func (t Type) String() string {
-	names := [NumTypes]string{"cds", "eds", "lds", "rds", "srds", "sds", "ecds", "workload", "authorization", "other"}
-	if int(t) < NumTypes {
-		return names[t]
-	}
-	return fmt.Sprintf("type-%d", uint8(t))
-}
+func (m *Mutation) Noop() bool { return len(m.States) == 0 }
 
 // Response records one discovery response at one proxy. The receiver of a
 // *Response may keep no reference to it or to its slices after it returns.
 type Response struct {
 	Proxy   int
-	Variant Variant
-	Type    Type
+	Variant xds.Variant
+	Type    xds.Type
 	// Resources and Removed count what the response carried; Duplicates counts
 	// resources byte-equal to what the proxy already held.
 	Resources, Removed, Duplicates int
@@ -144,7 +101,7 @@ type ProxyEvent struct {
 	// connection to ready.
 	Since time.Duration
 	// ConfigBytes is, for Ready, the size of the resources held, per type.
-	ConfigBytes [NumTypes]int64
+	ConfigBytes [xds.NumTypes]int64
 	// Err is, for Disconnected and Refused, why.
 	Err error
 	// Clusters are, for Subscribed and Unsubscribed, EDS resource names. The

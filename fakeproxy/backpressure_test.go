@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
@@ -43,7 +43,7 @@ func TestProxyReceivesFromAServerThatDoesNotRead(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	f := start(t, config(lis.Addr().String(), event.SotW, 1))
+	f := start(t, config(lis.Addr().String(), xds.SotW, 1))
 	eventually(t, "all received", func() bool { return f.Counts().Responses == responses })
 	if err := <-sent; err != nil {
 		t.Error(err)
@@ -51,7 +51,7 @@ func TestProxyReceivesFromAServerThatDoesNotRead(t *testing.T) {
 }
 
 func TestProxyStaysConnectedToAServerThatIsSlowToRead(t *testing.T) {
-	_, f, s := one(t, event.SotW)
+	_, f, s := one(t, xds.SotW)
 	s.Expect(adstest.CDS)
 	var clusters []proto.Message
 	for i := range 2000 {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // balancer chooses an address of the control plane for each connection attempt, as
@@ -81,7 +82,7 @@ type AddressCounts struct {
 // addressCounters are its counters.
 type addressCounters struct {
 	connected, nacks, disconnected atomic.Int64
-	responses                      [event.NumTypes]atomic.Int64
+	responses                      [xds.NumTypes]atomic.Int64
 }
 
 // ByAddress returns the present counts per address, in the order of

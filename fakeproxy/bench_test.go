@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -259,7 +260,7 @@ func benchmarkReceive(b *testing.B) {
 }
 
 func fleetConfig(addr string, n int) fakeproxy.Config {
-	cfg := config(addr, event.Delta, n)
+	cfg := config(addr, xds.Delta, n)
 	cfg.Sink = none{}
 	return cfg
 }

@@ -8,7 +8,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -30,7 +30,7 @@ func TestClusterChangedAfterReconnectWarmsUntilNewEndpointsArrive(t *testing.T) 
 			s.Expect(adstest.LDS)
 			s.Send(response(v, adstest.LDS, "2", adstest.Listener("l", "r")))
 			wantAck(t, s.Expect(adstest.LDS), "2")
-			if d := typeDump(f, event.EDS); !slices.Equal(d.Warming, []string{"a"}) || f.Dump(0).Ready {
+			if d := typeDump(f, xds.EDS); !slices.Equal(d.Warming, []string{"a"}) || f.Dump(0).Ready {
 				t.Errorf("warming %q, ready %v; want a warming", d.Warming, f.Dump(0).Ready)
 			}
 			eventually(t, "a is stuck", func() bool { return len(f.Stuck()) == 1 })
@@ -68,8 +68,8 @@ func TestClusterUpdatedWithoutEndpointsIsActiveWithoutThemAfterTheTimeout(t *tes
 
 func TestClusterChangedAgainWhileWarmingStartsItsTimeoutAnew(t *testing.T) {
 	const timeout = 400 * time.Millisecond
-	_, f, s := one(t, event.Delta, fetchTimeout(timeout))
-	syncProxy(t, f, s, event.Delta)
+	_, f, s := one(t, xds.Delta, fetchTimeout(timeout))
+	syncProxy(t, f, s, xds.Delta)
 	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("a", "", 2*time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "2")
 	time.Sleep(timeout / 2)
@@ -83,13 +83,13 @@ func TestClusterChangedAgainWhileWarmingStartsItsTimeoutAnew(t *testing.T) {
 
 // https://github.com/envoyproxy/go-control-plane/issues/488
 func TestEndpointsAnsweredAsRemovedStaySubscribed(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
+	srv, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
 	wantNames(t, s.Expect(adstest.EDS), "a")
 	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.EDS, Nonce: "n-1", RemovedResources: []string{"a"}})
 	wantAck(t, s.Expect(adstest.EDS), "1")
-	if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"a"}) || len(d.Warming) > 0 || len(d.Resources) > 0 {
+	if d := typeDump(f, xds.EDS); !slices.Equal(d.Subscription, []string{"a"}) || len(d.Warming) > 0 || len(d.Resources) > 0 {
 		t.Errorf("after the removal: %+v", d)
 	}
 	s.Send(adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a", "10.0.0.1:80")))
@@ -108,7 +108,7 @@ func TestEndpointsAnsweredAsRemovedStaySubscribed(t *testing.T) {
 }
 
 func TestChildSharedByTwoParentsStaysWithTheSecond(t *testing.T) {
-	_, f, s := one(t, event.Delta)
+	_, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "x", time.Second), adstest.Cluster("b", "x", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "1")
@@ -116,7 +116,7 @@ func TestChildSharedByTwoParentsStaysWithTheSecond(t *testing.T) {
 	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-2", RemovedResources: []string{"a"}})
 	wantAck(t, s.Expect(adstest.CDS), "2")
 	s.ExpectNone(adstest.EDS, 30*time.Millisecond)
-	if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"x"}) {
+	if d := typeDump(f, xds.EDS); !slices.Equal(d.Subscription, []string{"x"}) {
 		t.Errorf("subscription %q", d.Subscription)
 	}
 }
@@ -129,7 +129,7 @@ func TestPayloadResentForEverIsNackedEachTimeByItsNonceAndCounted(t *testing.T) 
 			s.Expect(adstest.CDS)
 			for _, version := range []string{"1", "2", "3"} {
 				bad := adstest.Any(adstest.Cluster("bad", "", -time.Second))
-				if v == event.SotW {
+				if v == xds.SotW {
 					s.Send(&discoveryv3.DiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: append(adstest.SotW("", "").Resources, bad)})
 				} else {
 					s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{{Name: "bad", Resource: bad}}})
@@ -153,10 +153,10 @@ func TestSilenceAfterANewNameMeansDoesNotExist(t *testing.T) {
 			syncProxy(t, f, s, v)
 			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "b-eds", time.Second), adstest.Cluster("c", "", time.Second)))
 			s.Expect(adstest.EDS)
-			if d := typeDump(f, event.EDS); !slices.Equal(d.Subscription, []string{"a", "b-eds", "c"}) {
+			if d := typeDump(f, xds.EDS); !slices.Equal(d.Subscription, []string{"a", "b-eds", "c"}) {
 				t.Errorf("subscription %q", d.Subscription)
 			}
-			eventually(t, "c does not exist", func() bool { return slices.Equal(typeDump(f, event.EDS).Expired, []string{"c"}) })
+			eventually(t, "c does not exist", func() bool { return slices.Equal(typeDump(f, xds.EDS).Expired, []string{"c"}) })
 			s.Send(response(v, adstest.EDS, "1", adstest.Endpoints("c", "10.0.0.9:80")))
 			eventually(t, "c is taken late", func() bool { return len(endpoints(f, 0)["c"]) == 1 && len(f.Stuck()) == 0 })
 		})
@@ -219,7 +219,7 @@ func TestRepeatedNameIsRejected(t *testing.T) {
 }
 
 func TestNameAddedAndRemovedByOneResponseIsRejected(t *testing.T) {
-	_, _, s := one(t, event.Delta)
+	_, _, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	m := adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second))
 	m.RemovedResources = []string{"a"}
@@ -230,7 +230,7 @@ func TestNameAddedAndRemovedByOneResponseIsRejected(t *testing.T) {
 }
 
 func TestRepeatedNameInSotWMayMeanTheLast(t *testing.T) {
-	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.SotWDuplicates = fakeproxy.DuplicatesLast })
+	_, f, s := one(t, xds.SotW, func(c *fakeproxy.Config) { c.Spec.SotWDuplicates = fakeproxy.DuplicatesLast })
 	s.Expect(adstest.CDS)
 	s.Send(adstest.SotW(adstest.CDS, "1", adstest.Cluster("a", "old", time.Second), adstest.Cluster("a", "new", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "1")
@@ -238,7 +238,7 @@ func TestRepeatedNameInSotWMayMeanTheLast(t *testing.T) {
 	s.Send(adstest.SotW(adstest.CDS, "2", adstest.Cluster("a", "new", time.Second), adstest.Cluster("a", "old", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "2")
 	wantNames(t, s.Expect(adstest.EDS), "old")
-	if d := typeDump(f, event.CDS); len(d.Resources) != 1 {
+	if d := typeDump(f, xds.CDS); len(d.Resources) != 1 {
 		t.Errorf("holds %+v", d.Resources)
 	}
 }
@@ -271,7 +271,7 @@ func TestNameSwappedOutIsSubscribedAfreshLater(t *testing.T) {
 			swapped := s.Expect(adstest.EDS)
 			s.Send(response(v, adstest.CDS, "3", a, adstest.Cluster("a", "", time.Second)))
 			back := s.Expect(adstest.EDS)
-			if v == event.SotW {
+			if v == xds.SotW {
 				wantNames(t, swapped, "a", "other")
 				wantNames(t, back, "a", "b-eds")
 				return

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // body is what is kept of a resource's content. Immutable and interned.
@@ -33,17 +34,17 @@ type body struct {
 
 // child is a resource that another one names.
 type child struct {
-	of   event.Type
+	of   xds.Type
 	name string
 }
 
 // names reports whether the resource names a child.
-func (d *body) names(t event.Type, name string) bool {
+func (d *body) names(t xds.Type, name string) bool {
 	return slices.Contains(d.children, child{t, name})
 }
 
 // child adds a child.
-func (d *body) child(t event.Type, name string) {
+func (d *body) child(t xds.Type, name string) {
 	if name != "" {
 		d.children = append(d.children, child{t, name})
 	}
@@ -56,7 +57,7 @@ type validator interface {
 }
 
 // decode reads an encoded Any, which must hold a resource of type typ.
-func decode(b []byte, typ event.Type, keep bool) *body {
+func decode(b []byte, typ xds.Type, keep bool) *body {
 	d := &body{size: len(b)}
 	if keep {
 		d.raw = bytes.Clone(b)
@@ -67,7 +68,7 @@ func decode(b []byte, typ event.Type, keep bool) *body {
 	return d
 }
 
-func (d *body) fill(b []byte, typ event.Type) error {
+func (d *body) fill(b []byte, typ xds.Type) error {
 	var wrapped anypb.Any
 	if err := proto.Unmarshal(b, &wrapped); err != nil {
 		return fmt.Errorf("does not parse: %w", err)
@@ -77,19 +78,19 @@ func (d *body) fill(b []byte, typ event.Type) error {
 	}
 	value := wrapped.GetValue()
 	switch typ {
-	case event.CDS:
+	case xds.CDS:
 		return d.cluster(value)
-	case event.EDS:
+	case xds.EDS:
 		return d.assignment(value)
-	case event.LDS:
+	case xds.LDS:
 		return d.listener(value)
-	case event.SRDS:
+	case xds.SRDS:
 		return d.scope(value)
-	case event.RDS:
+	case xds.RDS:
 		return d.named(value, new(routev3.RouteConfiguration))
-	case event.SDS:
+	case xds.SDS:
 		return d.named(value, new(tlsv3.Secret))
-	case event.ECDS:
+	case xds.ECDS:
 		return d.named(value, new(corev3.TypedExtensionConfig))
 	default:
 		// What ztunnel asks for has its name in the envelope, and names nothing.
@@ -129,7 +130,7 @@ func (d *body) cluster(b []byte) error {
 		if service == "" {
 			service = c.GetName()
 		}
-		d.child(event.EDS, service)
+		d.child(xds.EDS, service)
 	}
 	for _, f := range c.GetFilters() {
 		d.extension(f.GetName(), f.GetConfigDiscovery())

@@ -1,6 +1,8 @@
 package fakeproxy
 
-import "github.com/xdsbench/xdsbench/event"
+import (
+	"github.com/xdsbench/xdsbench/event/xds"
+)
 
 // Field numbers of DeltaDiscoveryRequest; resource_names_subscribe is fieldNames.
 const (
@@ -21,7 +23,7 @@ var _ dialect = delta{}
 // first tells on a new stream which versions are held: those last accepted. A
 // wildcard type gives versions only, no names.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds
-func (delta) first(p *proxy, t event.Type, node []byte) *request {
+func (delta) first(p *proxy, t xds.Type, node []byte) *request {
 	r := newBuilder()
 	r.bytes(deltaNode, node)
 	r.string(deltaTypeURL, typeURL(t))
@@ -31,7 +33,7 @@ func (delta) first(p *proxy, t event.Type, node []byte) *request {
 	return r.request(p.subscription(t))
 }
 
-func (delta) answer(p *proxy, t event.Type, reason string) *request {
+func (delta) answer(p *proxy, t xds.Type, reason string) *request {
 	r := newBuilder()
 	r.string(deltaTypeURL, typeURL(t))
 	r.bytes(deltaNonce, p.types[t].nonce)
@@ -43,7 +45,7 @@ func (delta) answer(p *proxy, t event.Type, reason string) *request {
 
 // change carries no nonce, as it answers nothing.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#unsubscribing-from-resources
-func (delta) change(_ *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request {
+func (delta) change(_ *proxy, t xds.Type, subscribe, unsubscribe *nameSet) *request {
 	r := newBuilder()
 	r.string(deltaTypeURL, typeURL(t))
 	for _, name := range unsubscribe.names {

@@ -15,7 +15,7 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 const (
@@ -74,7 +74,7 @@ func (d *body) chain(chain *listenerv3.FilterChain) error {
 // https://www.envoyproxy.io/docs/envoy/latest/configuration/overview/extension#config-overview-extension-discovery
 func (d *body) extension(filter string, source *corev3.ExtensionConfigSource) {
 	if overADS(source.GetConfigSource()) {
-		d.child(event.ECDS, filter)
+		d.child(xds.ECDS, filter)
 	}
 }
 
@@ -88,10 +88,10 @@ func (d *body) manager(config *anypb.Any) error {
 	if err := unmarshalValid(config.GetValue(), h); err != nil {
 		return err
 	}
-	d.child(event.RDS, h.GetRds().GetRouteConfigName())
+	d.child(xds.RDS, h.GetRds().GetRouteConfigName())
 	scoped := h.GetScopedRoutes()
 	if overADS(scoped.GetScopedRds().GetScopedRdsConfigSource()) {
-		d.child(event.SRDS, wildcard)
+		d.child(xds.SRDS, wildcard)
 	}
 	for _, s := range scoped.GetScopedRouteConfigurationsList().GetScopedRouteConfigurations() {
 		d.scoped(s)
@@ -114,7 +114,7 @@ func (d *body) scope(b []byte) error {
 // https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/rds#scoped-rds
 func (d *body) scoped(s *routev3.ScopedRouteConfiguration) {
 	if s.GetRouteConfiguration() == nil && !s.GetOnDemand() {
-		d.child(event.RDS, s.GetRouteConfigurationName())
+		d.child(xds.RDS, s.GetRouteConfigurationName())
 	}
 }
 
@@ -189,6 +189,6 @@ func (d *body) common(c *tlsv3.CommonTlsContext) {
 
 func (d *body) secret(s *tlsv3.SdsSecretConfig) {
 	if overADS(s.GetSdsConfig()) && !agentServes(s.GetName()) {
-		d.child(event.SDS, s.GetName())
+		d.child(xds.SDS, s.GetName())
 	}
 }

@@ -16,7 +16,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -29,7 +29,7 @@ func listenerWith(name string, chains ...*listenerv3.FilterChain) *listenerv3.Li
 }
 
 // roots answers the root types.
-func roots(t *testing.T, s *adstest.Stream, v event.Variant, version string, clusters, listeners []proto.Message) {
+func roots(t *testing.T, s *adstest.Stream, v xds.Variant, version string, clusters, listeners []proto.Message) {
 	t.Helper()
 	s.Expect(adstest.CDS)
 	s.Send(response(v, adstest.CDS, version, clusters...))
@@ -49,7 +49,7 @@ func TestProxyIsReadyOnlyWithTheSecretsThatItsResourcesName(t *testing.T) {
 			roots(t, s, v, "1", []proto.Message{c}, []proto.Message{listenerWith("l", adstest.TLSChain("kubernetes://server", "ca"))})
 			wantNames(t, s.Expect(adstest.SDS), "ca", "kubernetes://client")
 			all := s.Expect(adstest.SDS)
-			if v == event.SotW {
+			if v == xds.SotW {
 				wantNames(t, all, "ca", "kubernetes://client", "kubernetes://server")
 			} else {
 				wantNames(t, all, "kubernetes://server")
@@ -69,7 +69,7 @@ func TestProxyIsReadyOnlyWithTheSecretsThatItsResourcesName(t *testing.T) {
 // https://istio.io/latest/docs/tasks/traffic-management/ingress/secure-ingress/ for
 // the names that go over ADS.
 func TestSecretsOfTheAgentAndOfOtherSourcesAreNotAskedFor(t *testing.T) {
-	_, f, s := one(t, event.Delta)
+	_, f, s := one(t, xds.Delta)
 	tls := adstest.TLS("default", "ROOTCA")
 	tls.TlsCertificateSdsSecretConfigs = append(tls.TlsCertificateSdsSecretConfigs,
 		&tlsv3.SdsSecretConfig{Name: "file-cert:/a~/b", SdsConfig: tls.GetTlsCertificateSdsSecretConfigs()[0].GetSdsConfig()},
@@ -80,15 +80,15 @@ func TestSecretsOfTheAgentAndOfOtherSourcesAreNotAskedFor(t *testing.T) {
 	chain.TransportSocket.ConfigType = &corev3.TransportSocket_TypedConfig{
 		TypedConfig: adstest.Any(&tlsv3.DownstreamTlsContext{CommonTlsContext: tls}),
 	}
-	roots(t, s, event.Delta, "1", nil, []proto.Message{listenerWith("l", chain)})
+	roots(t, s, xds.Delta, "1", nil, []proto.Message{listenerWith("l", chain)})
 	eventually(t, "ready", func() bool { return f.Dump(0).Ready })
-	if d := typeDump(f, event.SDS); d.Asked {
+	if d := typeDump(f, xds.SDS); d.Asked {
 		t.Errorf("asks for %q", d.Subscription)
 	}
 }
 
 func TestSecretsAreFoundInWrappedAndMatchedTransportSockets(t *testing.T) {
-	_, _, s := one(t, event.Delta)
+	_, _, s := one(t, xds.Delta)
 	socket := func(m proto.Message) *corev3.TransportSocket {
 		return &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: adstest.Any(m)}}
 	}
@@ -119,7 +119,7 @@ func TestSecretIsSharedByClustersAndListeners(t *testing.T) {
 			s.Send(response(v, adstest.CDS, "2", adstest.TLSCluster("a", time.Second, "s")))
 			wantAck(t, s.Expect(adstest.CDS), "2")
 			wantNames(t, s.Expect(adstest.EDS), "a")
-			if d := typeDump(f, event.SDS); len(d.Warming) > 0 || len(d.Resources) != 1 {
+			if d := typeDump(f, xds.SDS); len(d.Warming) > 0 || len(d.Resources) != 1 {
 				t.Errorf("secrets %+v", d)
 			}
 			s.Send(response(v, adstest.LDS, "3", listenerWith("l")))
@@ -128,7 +128,7 @@ func TestSecretIsSharedByClustersAndListeners(t *testing.T) {
 			s.Send(response(v, adstest.CDS, "4", adstest.Cluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "4")
 			gone := s.Expect(adstest.SDS)
-			if v == event.Delta && !slices.Equal(gone.Unsubscribe, []string{"s"}) || len(gone.Names) > 0 {
+			if v == xds.Delta && !slices.Equal(gone.Unsubscribe, []string{"s"}) || len(gone.Names) > 0 {
 				t.Errorf("after the last parent: %+v", gone)
 			}
 		})
@@ -180,14 +180,14 @@ func TestScopedRoutesAreAskedForAsAWholeAndNameRoutes(t *testing.T) {
 			s.Send(response(v, adstest.RDS, "1", adstest.Route("r1", "one.example"), adstest.Route("r2", "two.example")))
 			wantAck(t, s.Expect(adstest.RDS), "1")
 			eventually(t, "ready", func() bool { return f.Dump(0).Ready })
-			if v == event.SotW { // the whole state: y is gone
+			if v == xds.SotW { // the whole state: y is gone
 				s.Send(adstest.SotW(adstest.SRDS, "2", adstest.Scope("x", "r1")))
 			} else {
 				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.SRDS, Nonce: "n-2", RemovedResources: []string{"y"}})
 			}
 			wantAck(t, s.Expect(adstest.SRDS), "2")
 			s.Expect(adstest.RDS)
-			if d := typeDump(f, event.RDS); !slices.Equal(d.Subscription, []string{"r1"}) || len(d.Resources) != 1 {
+			if d := typeDump(f, xds.RDS); !slices.Equal(d.Subscription, []string{"r1"}) || len(d.Resources) != 1 {
 				t.Errorf("routes %+v", d)
 			}
 		})
@@ -195,8 +195,8 @@ func TestScopedRoutesAreAskedForAsAWholeAndNameRoutes(t *testing.T) {
 }
 
 func TestScopedRoutesGoWithTheirLastListenerAndComeBack(t *testing.T) {
-	_, f, s := one(t, event.Delta)
-	roots(t, s, event.Delta, "1", nil, []proto.Message{listenerWith("l", adstest.ScopedChain())})
+	_, f, s := one(t, xds.Delta)
+	roots(t, s, xds.Delta, "1", nil, []proto.Message{listenerWith("l", adstest.ScopedChain())})
 	s.Expect(adstest.SRDS)
 	s.Send(adstest.Delta(adstest.SRDS, "1", adstest.Scope("x", "r1")))
 	wantAck(t, s.Expect(adstest.SRDS), "1")
@@ -211,7 +211,7 @@ func TestScopedRoutesGoWithTheirLastListenerAndComeBack(t *testing.T) {
 	}
 	s.Send(adstest.Delta(adstest.SRDS, "2", adstest.Scope("x", "r1")))
 	wantAck(t, s.Expect(adstest.SRDS), "2")
-	if d := typeDump(f, event.SRDS); len(d.Resources) > 0 || d.Asked || f.Counts().OutOfOrder != 1 {
+	if d := typeDump(f, xds.SRDS); len(d.Resources) > 0 || d.Asked || f.Counts().OutOfOrder != 1 {
 		t.Errorf("scoped routes nobody asked for: %+v", d)
 	}
 	s.Send(adstest.Delta(adstest.LDS, "3", listenerWith("l", adstest.ScopedChain())))
@@ -245,9 +245,9 @@ func TestEveryAwaitedTypeHasAnInitialFetchTimeout(t *testing.T) {
 // https://github.com/istio/ztunnel/blob/master/src/xds/client.rs
 func TestZtunnelAsksForAddressesAndAuthorizationsOnly(t *testing.T) {
 	srv := adstest.Start(t)
-	cfg := config(srv.Addr, event.Delta, 1)
+	cfg := config(srv.Addr, xds.Delta, 1)
 	cfg.Identities[0].ID = "ztunnel~10.0.0.1~z.istio-system~istio-system.svc.cluster.local"
-	cfg.Identities[0].Roots = []event.Type{event.Workload, event.Authorization}
+	cfg.Identities[0].Roots = []xds.Type{xds.Workload, xds.Authorization}
 	f := start(t, cfg)
 	s := srv.Accept(t)
 	for _, url := range []string{adstest.Address, adstest.Authorization} {
@@ -277,12 +277,12 @@ func TestZtunnelAsksForAddressesAndAuthorizationsOnly(t *testing.T) {
 
 func TestRootTypesAreChecked(t *testing.T) {
 	for _, tc := range []struct {
-		v     event.Variant
-		roots []event.Type
+		v     xds.Variant
+		roots []xds.Type
 		want  string
 	}{
-		{event.Delta, []event.Type{event.EDS}, "root type eds: must be"},
-		{event.SotW, []event.Type{event.Workload}, "Delta variant only"},
+		{xds.Delta, []xds.Type{xds.EDS}, "root type eds: must be"},
+		{xds.SotW, []xds.Type{xds.Workload}, "Delta variant only"},
 	} {
 		cfg := config("127.0.0.1:1", tc.v, 1)
 		cfg.Identities[0].Roots = tc.roots
@@ -293,12 +293,12 @@ func TestRootTypesAreChecked(t *testing.T) {
 }
 
 func TestDumpTellsWhatAListenerNames(t *testing.T) {
-	_, f, s := one(t, event.Delta)
+	_, f, s := one(t, xds.Delta)
 	s.Expect(adstest.LDS)
 	l := listenerWith("l", adstest.Chain("r"), adstest.TLSChain("s"), adstest.FilterChain("x"), adstest.ScopedChain())
 	s.Send(adstest.Delta(adstest.LDS, "1", l))
 	wantAck(t, s.Expect(adstest.LDS), "1")
-	r := typeDump(f, event.LDS).Resources[0]
+	r := typeDump(f, xds.LDS).Resources[0]
 	if !slices.Equal(r.Children, []string{"r"}) || !slices.Equal(r.Secrets, []string{"s"}) ||
 		!slices.Equal(r.Extensions, []string{"x"}) || !r.ScopedRoutes {
 		t.Errorf("dump %+v", r)

@@ -1,6 +1,9 @@
 package fakeproxy
 
-import "github.com/xdsbench/xdsbench/event"
+import (
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
+)
 
 // Dump is what one proxy holds.
 type Dump struct {
@@ -58,7 +61,7 @@ func (f *Fleet) Dump(proxy int) Dump {
 		Proxy: proxy, Node: p.id.ID, Variant: p.id.Variant.String(),
 		Connected: p.connected, Ready: p.ready,
 	}
-	for t := range event.Type(numTypes) {
+	for t := range xds.Type(numTypes) {
 		n := p.nodes[t]
 		td := TypeDump{
 			Type: t.String(), Version: string(p.types[t].version), Nonce: string(p.types[t].nonce),
@@ -80,11 +83,11 @@ func (it *item) dump() ResourceDump {
 	}
 	for _, c := range it.body.children {
 		switch c.of {
-		case event.SDS:
+		case xds.SDS:
 			r.Secrets = append(r.Secrets, c.name)
-		case event.ECDS:
+		case xds.ECDS:
 			r.Extensions = append(r.Extensions, c.name)
-		case event.SRDS:
+		case xds.SRDS:
 			r.ScopedRoutes = true
 		default:
 			r.Children = append(r.Children, c.name)

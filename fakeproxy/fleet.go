@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // Sink receives what happens to the proxies. Calls for one proxy come one at a
@@ -185,7 +186,7 @@ func (f *Fleet) Retire(proxy int) {
 func (f *Fleet) Endpoints(proxy int) iter.Seq2[string, []uint64] {
 	p := f.proxies[proxy]
 	p.mu.Lock()
-	n := p.nodes[event.EDS]
+	n := p.nodes[xds.EDS]
 	p.mu.Unlock()
 	return func(yield func(string, []uint64) bool) {
 		for _, name := range n.names.names {

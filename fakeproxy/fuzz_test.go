@@ -17,13 +17,13 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
 // hostile are small frames made to do harm, by what they are.
-func hostile(tb testing.TB, v event.Variant) map[string][]byte {
+func hostile(tb testing.TB, v xds.Variant) map[string][]byte {
 	tb.Helper()
 	frames := map[string][]byte{}
 	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
@@ -40,7 +40,7 @@ func hostile(tb testing.TB, v event.Variant) map[string][]byte {
 }
 
 // hostileAndLarge are more of them, which take longer to make.
-func hostileAndLarge(tb testing.TB, v event.Variant) map[string][]byte {
+func hostileAndLarge(tb testing.TB, v xds.Variant) map[string][]byte {
 	tb.Helper()
 	frames := hostile(tb, v)
 	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
@@ -52,7 +52,7 @@ func hostileAndLarge(tb testing.TB, v event.Variant) map[string][]byte {
 	for i := range 100_000 {
 		many = append(many, &clusterv3.Cluster{Name: strconv.Itoa(i)})
 	}
-	if v == event.Delta { // which is the costlier one
+	if v == xds.Delta { // which is the costlier one
 		add("100,000 resources", response(v, adstest.CDS, "1", many...))
 	}
 	add("10,000 invalid resources", response(v, adstest.RDS, "1", many[:10_000]...))
@@ -117,15 +117,15 @@ func FuzzHandle(f *testing.F) {
 		}
 		frames := hostile(f, v)
 		for _, name := range slices.Sorted(maps.Keys(frames)) {
-			f.Add(v == event.Delta, frames[name], []byte(nil))
+			f.Add(v == xds.Delta, frames[name], []byte(nil))
 		}
 	}
 	f.Add(false, marshal(f, adstest.SotW(adstest.LDS, "1", adstest.Listener("l", "r"))),
 		marshal(f, adstest.SotW(adstest.RDS, "1", adstest.Route("r", "x"))))
 	f.Fuzz(func(t *testing.T, delta bool, first, second []byte) {
-		v := event.SotW
+		v := xds.SotW
 		if delta {
-			v = event.Delta
+			v = xds.Delta
 		}
 		cfg := config("127.0.0.1:1", v, 1)
 		fleet, err := fakeproxy.New(cfg)
@@ -146,7 +146,7 @@ func FuzzHandle(f *testing.F) {
 // The same without the fuzzer: valid frames with bytes changed, cut out and put
 // in, in any order.
 func TestDamagedFramesDoNoHarm(t *testing.T) {
-	frames := map[event.Variant][][]byte{}
+	frames := map[xds.Variant][][]byte{}
 	for _, v := range variants {
 		for _, m := range []any{
 			response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second), adstest.Cluster("b", "x", time.Second)),

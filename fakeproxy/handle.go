@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // handle works through one response: it moves the proxy's state, answers, and
@@ -88,9 +89,9 @@ func (p *proxy) take(m *message, r *event.Response) []*event.ProxyEvent {
 // step moves the state by one response, unless it is to be rejected.
 func (p *proxy) step(m *message, r *event.Response) *step {
 	n := p.nodes[r.Type]
-	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == event.SotW
+	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == xds.SotW
 	op := uint8(r.Type)
-	if p.id.Variant == event.Delta {
+	if p.id.Variant == xds.Delta {
 		op |= ofDelta
 	}
 	s, next := n.step(stepKey{m.sum, op}, func() (*step, *node) {
@@ -125,14 +126,14 @@ func (p *proxy) ack(m *message, r *event.Response, s *step) {
 
 // resubscribe sends the one request that a changed set of children takes. The
 // first one of a stream is sent as such, with the versions held.
-func (p *proxy) resubscribe(child event.Type, s *step) {
+func (p *proxy) resubscribe(child xds.Type, s *step) {
 	state := &p.types[child]
 	if !state.asked {
 		state.asked = true
 		p.put(p.dialect.first(p, child, nil))
 		return
 	}
-	if p.id.Variant == event.SotW && isWildcard(child) && s.subscribe.len() == 0 {
+	if p.id.Variant == xds.SotW && isWildcard(child) && s.subscribe.len() == 0 {
 		return // There is no request that ends a SotW wildcard by naming nothing.
 	}
 	p.put(p.dialect.change(p, child, s.subscribe, s.unsubscribe))
@@ -156,7 +157,7 @@ func (p *proxy) nack(m *message, r *event.Response, reason string) {
 const injectedReason = "rejected on purpose by the profile's proxies.nack"
 
 // rejects draws whether a response is to be rejected on purpose.
-func (p *proxy) rejects(m *message, t event.Type) bool {
+func (p *proxy) rejects(m *message, t xds.Type) bool {
 	n := &p.fleet.cfg.Spec.Nack
 	if p.nacks == nil || len(n.Types) > 0 && !slices.Contains(n.Types, t.String()) {
 		return false
@@ -166,7 +167,7 @@ func (p *proxy) rejects(m *message, t event.Type) bool {
 
 // mentions reports whether a response adds or removes a resource whose name one
 // of the patterns matches.
-func (p *proxy) mentions(m *message, t event.Type, patterns []string) bool {
+func (p *proxy) mentions(m *message, t xds.Type, patterns []string) bool {
 	matches := func(name string) bool {
 		return slices.ContainsFunc(patterns, func(s string) bool { return pattern(s).matches(name) })
 	}
@@ -189,8 +190,8 @@ func (p *proxy) applies(ctx context.Context) bool {
 }
 
 // knows reports whether the proxy may ever ask for a type.
-func (p *proxy) knows(t event.Type) bool {
-	return t != event.OtherType && (!isRoot(t) || slices.Contains(p.roots, t))
+func (p *proxy) knows(t xds.Type) bool {
+	return t != xds.OtherType && (!isRoot(t) || slices.Contains(p.roots, t))
 }
 
 // unknown reports a response of a type that was never asked for. Envoy ignores

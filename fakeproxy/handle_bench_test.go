@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -29,18 +29,18 @@ func BenchmarkHandle(b *testing.B) {
 	}
 	b.Run("sotw EDS of one, first sight", func(b *testing.B) {
 		n := 0
-		benchHandle(b, event.SotW, 1, [][]byte{marshal(b, adstest.SotW(adstest.CDS, "1", clusters...))}, func(int) []byte {
+		benchHandle(b, xds.SotW, 1, [][]byte{marshal(b, adstest.SotW(adstest.CDS, "1", clusters...))}, func(int) []byte {
 			n++
 			return marshal(b, adstest.SotW(adstest.EDS, "2", eds(n)))
 		})
 	})
 	b.Run("sotw EDS of one, shared", func(b *testing.B) {
 		m := [2][]byte{marshal(b, adstest.SotW(adstest.EDS, "2", eds(1))), marshal(b, adstest.SotW(adstest.EDS, "3", eds(2)))}
-		benchHandle(b, event.SotW, 1, [][]byte{marshal(b, adstest.SotW(adstest.CDS, "1", clusters...))}, func(i int) []byte { return m[i%2] })
+		benchHandle(b, xds.SotW, 1, [][]byte{marshal(b, adstest.SotW(adstest.CDS, "1", clusters...))}, func(i int) []byte { return m[i%2] })
 	})
 	b.Run("sotw CDS of all, shared", func(b *testing.B) {
 		m := marshal(b, adstest.SotW(adstest.CDS, "1", clusters...))
-		benchHandle(b, event.SotW, 1, nil, func(int) []byte { return m })
+		benchHandle(b, xds.SotW, 1, nil, func(int) []byte { return m })
 	})
 	b.Run("sotw LDS of all, one differs per proxy", func(b *testing.B) {
 		const proxies = 100
@@ -51,11 +51,11 @@ func BenchmarkHandle(b *testing.B) {
 				m[p][rev] = marshal(b, adstest.SotW(adstest.LDS, "1", l...))
 			}
 		}
-		benchHandle(b, event.SotW, proxies, nil, func(i int) []byte { return m[i%proxies][i/proxies%2] })
+		benchHandle(b, xds.SotW, proxies, nil, func(i int) []byte { return m[i%proxies][i/proxies%2] })
 	})
 }
 
-func benchHandle(b *testing.B, v event.Variant, proxies int, first [][]byte, next func(i int) []byte) {
+func benchHandle(b *testing.B, v xds.Variant, proxies int, first [][]byte, next func(i int) []byte) {
 	b.Helper()
 	cfg := config("127.0.0.1:1", v, proxies)
 	cfg.Sink = none{}

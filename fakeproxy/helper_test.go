@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -71,7 +72,7 @@ func fetchTimeout(d time.Duration) option {
 }
 
 // config is for n proxies of a variant, which reconnect quickly.
-func config(addr string, v event.Variant, n int, opts ...option) fakeproxy.Config {
+func config(addr string, v xds.Variant, n int, opts ...option) fakeproxy.Config {
 	spec := fakeproxy.DefaultSpec()
 	spec.Count = n
 	spec.Variant = v.String()
@@ -120,7 +121,7 @@ func run(t *testing.T, f *fakeproxy.Fleet, cfg fakeproxy.Config) *running {
 }
 
 // one runs a single proxy and returns its first stream.
-func one(t *testing.T, v event.Variant, opts ...option) (*adstest.Server, *running, *adstest.Stream) {
+func one(t *testing.T, v xds.Variant, opts ...option) (*adstest.Server, *running, *adstest.Stream) {
 	t.Helper()
 	srv := adstest.Start(t)
 	f := start(t, config(srv.Addr, v, 1, opts...))
@@ -144,7 +145,7 @@ func endpoints(f *running, proxy int) map[string][]uint64 {
 }
 
 // typeDump returns the dump of one type of proxy 0.
-func typeDump(f *running, t event.Type) fakeproxy.TypeDump {
+func typeDump(f *running, t xds.Type) fakeproxy.TypeDump {
 	return f.Dump(0).Types[t]
 }
 

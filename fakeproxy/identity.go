@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // Locality is where a proxy runs, as its node tells.
@@ -28,23 +28,23 @@ type Identity struct {
 	// return the same each time. May be nil.
 	Metadata func() map[string]any
 	Locality Locality
-	Variant  event.Variant
+	Variant  xds.Variant
 	// Roots are the types that the proxy asks for of its own accord. Empty means
 	// clusters and listeners, as Envoy does; ztunnel asks for event.Workload and
 	// event.Authorization, in the Delta variant only.
-	Roots []event.Type
+	Roots []xds.Type
 }
 
 // isEnvoy reports whether root types are those of an Envoy.
-func isEnvoy(roots []event.Type) bool {
-	return slices.Contains(roots, event.CDS) || slices.Contains(roots, event.LDS)
+func isEnvoy(roots []xds.Type) bool {
+	return slices.Contains(roots, xds.CDS) || slices.Contains(roots, xds.LDS)
 }
 
 // roots returns what the proxy asks for of its own accord, in the order in
 // which it does.
-func (id *Identity) roots() ([]event.Type, error) {
+func (id *Identity) roots() ([]xds.Type, error) {
 	if len(id.Roots) == 0 {
-		return []event.Type{event.CDS, event.LDS}, nil
+		return []xds.Type{xds.CDS, xds.LDS}, nil
 	}
 	roots := slices.Clone(id.Roots)
 	slices.Sort(roots)
@@ -52,7 +52,7 @@ func (id *Identity) roots() ([]event.Type, error) {
 		if !isRoot(t) {
 			return nil, fmt.Errorf("proxy %q: root type %s: must be cds, lds, workload or authorization", id.ID, t)
 		}
-		if id.Variant == event.SotW && (t == event.Workload || t == event.Authorization) {
+		if id.Variant == xds.SotW && (t == xds.Workload || t == xds.Authorization) {
 			return nil, fmt.Errorf("proxy %q: root type %s: is served in the Delta variant only", id.ID, t)
 		}
 	}

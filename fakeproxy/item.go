@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // item is one resource as a response gave it: a body with the name, version
@@ -41,8 +41,8 @@ const (
 
 // unwrap makes an item of the bytes of a resource: an Any in SotW, which may
 // be a wrapper, and always the wrapper in Delta.
-func (t *table) unwrap(b []byte, typ event.Type, v event.Variant) *item {
-	if v == event.Delta {
+func (t *table) unwrap(b []byte, typ xds.Type, v xds.Variant) *item {
+	if v == xds.Delta {
 		return t.unwrapResource(b, typ)
 	}
 	url, err := bytesField(b, anyURL)
@@ -60,7 +60,7 @@ func (t *table) unwrap(b []byte, typ event.Type, v event.Variant) *item {
 	return &item{name: body.name, body: body, invalid: body.invalid}
 }
 
-func (t *table) unwrapResource(b []byte, typ event.Type) *item {
+func (t *table) unwrapResource(b []byte, typ xds.Type) *item {
 	it := new(item)
 	var content, ttl []byte
 	var xdsName string

@@ -3,7 +3,7 @@ package fakeproxy
 import (
 	"github.com/zeebo/xxh3"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // key identifies content: a 128-bit hash, or a sum of such hashes. A sum does
@@ -32,7 +32,7 @@ func (k key) mixed(meaning uint64) key {
 func (k key) shard() uint64 { return k.hi ^ k.lo }
 
 // meanings of hashed bytes.
-func resourceMeaning(t event.Type, v event.Variant) uint64 { return uint64(t)<<1 | uint64(v) }
+func resourceMeaning(t xds.Type, v xds.Variant) uint64 { return uint64(t)<<1 | uint64(v) }
 
 const (
 	removedMeaning = 1 << 32

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -35,7 +36,7 @@ func TestThousandConnectionsLeaveNoGoroutineDescriptorOrMemory(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	before := openDescriptors(t)
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.Delta, proxies))
+	f := start(t, config(srv.Addr, xds.Delta, proxies))
 	var first uint64
 	for i := range cycles {
 		s := srv.Accept(t)
@@ -69,7 +70,7 @@ func TestThousandConnectionsLeaveNoGoroutineDescriptorOrMemory(t *testing.T) {
 func TestFleetWithSharedConnectionsClosesThem(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.Delta, 10, func(c *fakeproxy.Config) { c.Spec.StreamsPerConnection = 5 }))
+	f := start(t, config(srv.Addr, xds.Delta, 10, func(c *fakeproxy.Config) { c.Spec.StreamsPerConnection = 5 }))
 	for range 10 {
 		s := srv.Accept(t)
 		s.Expect(adstest.CDS)
@@ -86,7 +87,7 @@ func TestFleetWithSharedConnectionsClosesThem(t *testing.T) {
 
 func TestProxiesConnectFromTheSourceAddressesInTurn(t *testing.T) {
 	srv := adstest.Start(t)
-	start(t, config(srv.Addr, event.Delta, 6, func(c *fakeproxy.Config) {
+	start(t, config(srv.Addr, xds.Delta, 6, func(c *fakeproxy.Config) {
 		c.Spec.SourceAddresses = []string{"127.0.0.2", "127.0.0.3"}
 	}))
 	from := map[string]int{}
@@ -103,7 +104,7 @@ func TestProxiesConnectFromTheSourceAddressesInTurn(t *testing.T) {
 }
 
 func TestRefusedAndDisconnectedAreToldApart(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
+	srv, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	s.End(status.Error(codes.ResourceExhausted, "too many connections"))
 	s = srv.Accept(t)
@@ -125,7 +126,7 @@ func TestRefusedAndDisconnectedAreToldApart(t *testing.T) {
 func TestConnectionRefusedIsCountedAndTriedAgain(t *testing.T) {
 	srv := adstest.Start(t)
 	srv.Stop()
-	f := start(t, config(srv.Addr, event.Delta, 1))
+	f := start(t, config(srv.Addr, xds.Delta, 1))
 	eventually(t, "refused", func() bool { return f.Counts().Refused >= 2 })
 	adstest.StartAt(t, srv.Addr).Accept(t).Expect(adstest.CDS)
 }
@@ -145,8 +146,8 @@ func TestReadyAgainAfterReconnect(t *testing.T) {
 }
 
 func TestSilentServerAfterReconnectLeavesTheProxyReady(t *testing.T) {
-	srv, f, s := one(t, event.SotW)
-	syncProxy(t, f, s, event.SotW)
+	srv, f, s := one(t, xds.SotW)
+	syncProxy(t, f, s, xds.SotW)
 	s.End(nil)
 	s = srv.Accept(t)
 	s.Expect(adstest.CDS)
@@ -158,7 +159,7 @@ func TestResponseOverFourMiBIsReceivedUnlessLimited(t *testing.T) {
 	big := adstest.Endpoints("a")
 	for _, limit := range []int{0, 1 << 20} {
 		srv := adstest.Start(t, grpc.MaxSendMsgSize(1<<30))
-		f := start(t, config(srv.Addr, event.Delta, 1, func(c *fakeproxy.Config) { c.Spec.MaxReceiveBytes = limit }))
+		f := start(t, config(srv.Addr, xds.Delta, 1, func(c *fakeproxy.Config) { c.Spec.MaxReceiveBytes = limit }))
 		s := srv.Accept(t)
 		s.Expect(adstest.CDS)
 		m := adstest.Delta(adstest.EDS, "1", big)
@@ -174,7 +175,7 @@ func TestResponseOverFourMiBIsReceivedUnlessLimited(t *testing.T) {
 
 func TestReconnectRequestOverFourMiBIsSentAndItsSizeRecorded(t *testing.T) {
 	srv := adstest.Start(t, grpc.MaxRecvMsgSize(1<<30))
-	f := start(t, config(srv.Addr, event.SotW, 1))
+	f := start(t, config(srv.Addr, xds.SotW, 1))
 	s := srv.Accept(t)
 	s.Expect(adstest.CDS)
 	name := strings.Repeat("x", 5<<20)
@@ -188,7 +189,7 @@ func TestReconnectRequestOverFourMiBIsSentAndItsSizeRecorded(t *testing.T) {
 }
 
 func TestRetiredProxyLeavesForGood(t *testing.T) {
-	_, f, s := one(t, event.Delta)
+	_, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	f.Retire(0)
 	s.Gone()
@@ -196,7 +197,7 @@ func TestRetiredProxyLeavesForGood(t *testing.T) {
 }
 
 func TestMalformedFrameEndsTheStreamOnly(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
+	srv, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	s.Send(adstest.Garbage("\x12\xff\xff\xff"))
 	s.Gone()
@@ -207,7 +208,7 @@ func TestMalformedFrameEndsTheStreamOnly(t *testing.T) {
 }
 
 func TestUnknownTypeIsIgnoredAndCounted(t *testing.T) {
-	_, f, s := one(t, event.SotW)
+	_, f, s := one(t, xds.SotW)
 	s.Expect(adstest.CDS)
 	s.Send(adstest.SotW("type.googleapis.com/envoy.config.runtime.v3.Runtime", "1", adstest.Cluster("a", "", time.Second)))
 	eventually(t, "counted", func() bool { return f.Counts().UnknownType == 1 })

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -80,8 +80,8 @@ func BenchmarkMemory(b *testing.B) {
 
 // Resources that no proxy holds any more must not pile up in a long run.
 func TestTableForgetsWhatNoProxyHolds(t *testing.T) {
-	_, f, s := one(t, event.Delta)
-	syncProxy(t, f, s, event.Delta)
+	_, f, s := one(t, xds.Delta)
+	syncProxy(t, f, s, xds.Delta)
 	for i := range 500 {
 		version := fmt.Sprint(i)
 		s.Send(adstest.Delta(adstest.EDS, version, adstest.Endpoints("a", fmt.Sprintf("10.1.%d.%d:80", i>>8, i&255))))

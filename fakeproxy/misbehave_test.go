@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -50,7 +50,7 @@ func TestInjectedNacksChooseByTypeAndName(t *testing.T) {
 }
 
 func TestRemovalOfANameIsRejectedToo(t *testing.T) {
-	_, _, s := one(t, event.Delta, misbehaving(func(s *fakeproxy.Spec) { s.Nack = fakeproxy.NackSpec{Rate: 1, Names: []string{"a"}} }))
+	_, _, s := one(t, xds.Delta, misbehaving(func(s *fakeproxy.Spec) { s.Nack = fakeproxy.NackSpec{Rate: 1, Names: []string{"a"}} }))
 	s.Expect(adstest.CDS)
 	m := adstest.Delta(adstest.CDS, "1")
 	m.RemovedResources = []string{"a"}
@@ -63,7 +63,7 @@ func TestRemovalOfANameIsRejectedToo(t *testing.T) {
 // The same seed makes the same proxies reject the same responses.
 func TestInjectedNacksFollowTheSeed(t *testing.T) {
 	pattern := func(seed uint64) string {
-		cfg := config("127.0.0.1:1", event.SotW, 2, misbehaving(func(s *fakeproxy.Spec) { s.Nack.Rate = 0.5 }))
+		cfg := config("127.0.0.1:1", xds.SotW, 2, misbehaving(func(s *fakeproxy.Spec) { s.Nack.Rate = 0.5 }))
 		cfg.Seed = seed
 		f, err := fakeproxy.New(cfg)
 		if err != nil {
@@ -102,7 +102,7 @@ func TestApplyDelaysAreDrawnFromTheirDistribution(t *testing.T) {
 			if err := json.Unmarshal([]byte(tc.text), &d); err != nil {
 				t.Fatal(err)
 			}
-			_, f, s := one(t, event.SotW, misbehaving(func(s *fakeproxy.Spec) { s.ApplyDelay = d }))
+			_, f, s := one(t, xds.SotW, misbehaving(func(s *fakeproxy.Spec) { s.ApplyDelay = d }))
 			s.Expect(adstest.CDS)
 			for i := range 5 {
 				s.Send(adstest.SotW(adstest.CDS, fmt.Sprint(i)))
@@ -145,7 +145,7 @@ func TestDelayNotationIsStrictAndGoesBothWays(t *testing.T) {
 func TestSlowReaderLeavesTheBytesInItsSocket(t *testing.T) {
 	const share, rate = 0.5, 20_000
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.SotW, 2, misbehaving(func(s *fakeproxy.Spec) {
+	f := start(t, config(srv.Addr, xds.SotW, 2, misbehaving(func(s *fakeproxy.Spec) {
 		s.SlowRead = fakeproxy.SlowReadSpec{Share: share, BytesPerSecond: rate}
 	})))
 	var clusters []proto.Message
@@ -172,7 +172,7 @@ func TestSlowReaderLeavesTheBytesInItsSocket(t *testing.T) {
 }
 
 func TestSlowReaderRestsBeforeEachRead(t *testing.T) {
-	_, f, s := one(t, event.Delta, misbehaving(func(s *fakeproxy.Spec) {
+	_, f, s := one(t, xds.Delta, misbehaving(func(s *fakeproxy.Spec) {
 		s.SlowRead.Share, s.SlowRead.Pause.Duration = 1, 30*time.Millisecond
 	}))
 	s.Expect(adstest.CDS)
@@ -185,7 +185,7 @@ func TestSlowReaderRestsBeforeEachRead(t *testing.T) {
 
 func TestDisconnectsBreakStreamsAtTheirRateAndProxiesComeBack(t *testing.T) {
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.Delta, 4, misbehaving(func(s *fakeproxy.Spec) { s.Disconnects.Rate = 100 })))
+	f := start(t, config(srv.Addr, xds.Delta, 4, misbehaving(func(s *fakeproxy.Spec) { s.Disconnects.Rate = 100 })))
 	for range 20 {
 		srv.Accept(t)
 	}
@@ -203,7 +203,7 @@ func TestDisconnectsBreakStreamsAtTheirRateAndProxiesComeBack(t *testing.T) {
 func TestStormDropsAllAtOnce(t *testing.T) {
 	const proxies = 8
 	srv := adstest.Start(t)
-	f := start(t, config(srv.Addr, event.Delta, proxies, misbehaving(func(s *fakeproxy.Spec) {
+	f := start(t, config(srv.Addr, xds.Delta, proxies, misbehaving(func(s *fakeproxy.Spec) {
 		s.Storms.Every.Duration = 400 * time.Millisecond
 	})))
 	for range 2 * proxies {
@@ -218,7 +218,7 @@ func TestStormDropsAllAtOnce(t *testing.T) {
 }
 
 func TestHalfOpenFromTheStreamNeverAnswers(t *testing.T) {
-	_, f, s := one(t, event.Delta, misbehaving(func(s *fakeproxy.Spec) { s.HalfOpen.Share = 1 }))
+	_, f, s := one(t, xds.Delta, misbehaving(func(s *fakeproxy.Spec) { s.HalfOpen.Share = 1 }))
 	s.Expect(adstest.CDS)
 	s.Expect(adstest.LDS)
 	s.Send(adstest.Delta(adstest.CDS, "1"))

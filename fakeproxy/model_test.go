@@ -12,7 +12,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -27,7 +27,7 @@ type versioned struct {
 // model is an ADS server with one client, whose state is known exactly.
 type model struct {
 	t       *testing.T
-	variant event.Variant
+	variant xds.Variant
 	srv     *adstest.Server
 	fleet   *running
 	stream  *adstest.Stream
@@ -54,7 +54,7 @@ func isRoot(url string) bool { return url == adstest.CDS || url == adstest.LDS }
 func isWhole(url string) bool { return isRoot(url) || url == adstest.SRDS }
 
 // newModel starts a model server and its one client.
-func newModel(t *testing.T, v event.Variant) *model {
+func newModel(t *testing.T, v xds.Variant) *model {
 	t.Helper()
 	m := &model{
 		t: t, variant: v, srv: adstest.Start(t),
@@ -101,7 +101,7 @@ func (m *model) asked(url, name string) bool {
 // push sends the named resources, or in SotW of a whole type all of them.
 func (m *model) push(url string, names, removed []string) {
 	nonce := m.next()
-	if m.variant == event.SotW && isWhole(url) {
+	if m.variant == xds.SotW && isWhole(url) {
 		names = slices.Sorted(maps.Keys(m.truth[url]))
 		m.held[url] = map[string]versioned{}
 	}
@@ -116,7 +116,7 @@ func (m *model) push(url string, names, removed []string) {
 	for _, n := range removed {
 		delete(m.held[url], n)
 	}
-	if m.variant == event.SotW {
+	if m.variant == xds.SotW {
 		m.stream.Send(adstest.SotW(url, nonce, resources...))
 	} else {
 		m.stream.Send(d)
@@ -142,7 +142,7 @@ func (m *model) told(r adstest.Request) {
 		return
 	}
 	names := r.Names
-	if m.variant == event.Delta {
+	if m.variant == xds.Delta {
 		names = append(slices.Clone(m.sub[r.TypeURL]), r.Names...)
 		names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(r.Unsubscribe, n) })
 	}
@@ -154,14 +154,14 @@ func (m *model) told(r adstest.Request) {
 // ends the subscription or takes it up again.
 func (m *model) toldWhole(r adstest.Request) {
 	named := append(slices.Clone(r.Names), r.Unsubscribe...)
-	if len(named) > 0 && (isRoot(r.TypeURL) || m.variant == event.SotW || !slices.Equal(named, []string{"*"})) {
+	if len(named) > 0 && (isRoot(r.TypeURL) || m.variant == xds.SotW || !slices.Equal(named, []string{"*"})) {
 		m.t.Fatalf("a wildcard request names %q, %q", r.Names, r.Unsubscribe)
 	}
 	switch {
 	case isRoot(r.TypeURL):
 	case len(r.Unsubscribe) > 0:
 		m.sub[r.TypeURL] = nil
-	case r.Nonce == "" || m.variant == event.SotW:
+	case r.Nonce == "" || m.variant == xds.SotW:
 		m.sub[r.TypeURL] = []string{"*"}
 	}
 }
@@ -173,7 +173,7 @@ func (m *model) follow(parent string, changed []string) {
 	for _, url := range childURLs[parent] {
 		before, wanted := m.sub[url], m.wanted(url)
 		if !slices.Equal(before, wanted) {
-			if m.variant == event.SotW && url == adstest.SRDS && len(wanted) == 0 {
+			if m.variant == xds.SotW && url == adstest.SRDS && len(wanted) == 0 {
 				m.sub[url] = nil // no request can tell
 			} else {
 				m.told(m.stream.Expect(url))
@@ -213,13 +213,13 @@ func (m *model) follow(parent string, changed []string) {
 func (m *model) reject() {
 	nonce := m.next()
 	bad := &clusterv3.Cluster{Name: "c0", AltStatName: "bad", ConnectTimeout: adstest.Cluster("", "", -time.Second).ConnectTimeout}
-	if m.variant == event.SotW {
+	if m.variant == xds.SotW {
 		m.stream.Send(adstest.SotW(adstest.CDS, nonce, bad))
 	} else {
 		m.stream.Send(adstest.Delta(adstest.CDS, nonce, bad))
 	}
 	r := m.stream.Expect(adstest.CDS)
-	if r.Error == "" || r.Nonce != "n-"+nonce || m.variant == event.SotW && r.Version != m.accepted[adstest.CDS] {
+	if r.Error == "" || r.Nonce != "n-"+nonce || m.variant == xds.SotW && r.Version != m.accepted[adstest.CDS] {
 		m.t.Fatalf("got %+v, want a NACK of n-%s at version %q", r, nonce, m.accepted[adstest.CDS])
 	}
 }
@@ -248,14 +248,14 @@ func (m *model) reconnect(meanwhile func()) {
 // hello checks the first request for a type on a new stream.
 func (m *model) hello(r adstest.Request) {
 	m.told(r)
-	if m.variant == event.SotW && (r.Version != m.accepted[r.TypeURL] || r.Nonce != "") {
+	if m.variant == xds.SotW && (r.Version != m.accepted[r.TypeURL] || r.Nonce != "") {
 		m.t.Fatalf("first request %+v, want version %q and no nonce", r, m.accepted[r.TypeURL])
 	}
 	held := map[string]string{}
 	for n, v := range m.held[r.TypeURL] {
 		held[n] = v.version
 	}
-	if m.variant == event.Delta && !maps.Equal(r.Initial, held) {
+	if m.variant == xds.Delta && !maps.Equal(r.Initial, held) {
 		m.t.Fatalf("%s: initial versions %v, want %v", r.TypeURL, r.Initial, held)
 	}
 }
@@ -269,7 +269,7 @@ func (m *model) catchUp(url string) {
 		}
 	}
 	for n := range m.held[url] {
-		if _, ok := m.truth[url][n]; !ok && m.variant == event.Delta {
+		if _, ok := m.truth[url][n]; !ok && m.variant == xds.Delta {
 			removed = append(removed, n)
 		}
 	}
@@ -291,7 +291,7 @@ func (m *model) check() {
 		for _, r := range td.Resources {
 			w, ok := want[r.Name]
 			if !ok || !bytes.Equal(r.Content, marshal(m.t, adstest.Any(w.message))) ||
-				m.variant == event.Delta && r.Version != w.version {
+				m.variant == xds.Delta && r.Version != w.version {
 				m.t.Fatalf("%s: holds %q version %q, want version %q (wanted at all: %v)", td.Type, r.Name, r.Version, w.version, ok)
 			}
 			delete(want, r.Name)

@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // node is the state of one type at a proxy: which resources it asks for, holds,
@@ -84,7 +85,7 @@ type step struct {
 // ttl is the time to live of one resource, from the receipt of a response.
 type ttl struct {
 	name string
-	of   event.Type
+	of   xds.Type
 	d    time.Duration
 }
 

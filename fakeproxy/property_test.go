@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -121,7 +121,7 @@ func same(t *testing.T, a, b *model) {
 // same subscriptions.
 func TestClientsEndWithTheServersStateAndEqualSubscriptions(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		models := []*model{newModel(t, event.SotW), newModel(t, event.Delta)}
+		models := []*model{newModel(t, xds.SotW), newModel(t, xds.Delta)}
 		for _, m := range models {
 			defer m.stop()
 		}

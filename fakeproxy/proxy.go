@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // typeState is what a proxy knows of one type apart from the resources.
@@ -25,8 +26,8 @@ type proxy struct {
 	fleet   *Fleet
 	index   int
 	id      Identity
-	node    []byte       // encoded, from when a stream was opened until it is sent
-	roots   []event.Type // asked for of its own accord
+	node    []byte     // encoded, from when a stream was opened until it is sent
+	roots   []xds.Type // asked for of its own accord
 	dialect dialect
 	link    *link
 
@@ -79,7 +80,7 @@ func (p *proxy) leave() {
 }
 
 // asks reports whether the proxy subscribes to t, or has before. Needs mu.
-func (p *proxy) asks(t event.Type) bool {
+func (p *proxy) asks(t xds.Type) bool {
 	if isRoot(t) {
 		return slices.Contains(p.roots, t)
 	}
@@ -88,7 +89,7 @@ func (p *proxy) asks(t event.Type) bool {
 
 // subscription is the set of names asked for; none for wildcard types.
 // Needs mu.
-func (p *proxy) subscription(t event.Type) *nameSet {
+func (p *proxy) subscription(t xds.Type) *nameSet {
 	if isWildcard(t) {
 		return p.fleet.table.noNames
 	}
@@ -96,7 +97,7 @@ func (p *proxy) subscription(t event.Type) *nameSet {
 }
 
 // named is the set of names of type t that the resources held name. Needs mu.
-func (p *proxy) named(t event.Type) *nameSet {
+func (p *proxy) named(t xds.Type) *nameSet {
 	names := p.fleet.table.noNames
 	for _, parent := range parentsOf(t) {
 		names = p.fleet.table.union(names, p.nodes[parent].held.children[t])
@@ -107,11 +108,11 @@ func (p *proxy) named(t event.Type) *nameSet {
 // follow adapts what the proxy asks for to the resources of type t that it now
 // holds, with one request for each type that this changes. rewarm are the
 // endpoints that changed clusters wait for afresh. Needs mu.
-func (p *proxy) follow(t event.Type, rewarm *nameSet, at event.Time) []*event.ProxyEvent {
+func (p *proxy) follow(t xds.Type, rewarm *nameSet, at event.Time) []*event.ProxyEvent {
 	var events []*event.ProxyEvent
 	for _, c := range childrenOf(t) {
 		n, names, warm := p.nodes[c], p.named(c), p.fleet.table.noNames
-		if c == event.EDS {
+		if c == xds.EDS {
 			warm = rewarm
 		}
 		if names == n.names && warm.len() == 0 {
@@ -166,7 +167,7 @@ func (p *proxy) becomeReady(silent bool) bool {
 // readyEvent describes a proxy that has just become ready. Needs mu.
 func (p *proxy) readyEvent(at event.Time) *event.ProxyEvent {
 	e := &event.ProxyEvent{Proxy: p.index, Kind: event.Ready, At: at, Since: at.Sub(p.began)}
-	for t := range event.Type(numTypes) {
+	for t := range xds.Type(numTypes) {
 		e.ConfigBytes[t] = p.nodes[t].held.bytes
 	}
 	return e
@@ -185,8 +186,8 @@ func (p *proxy) emit(events ...*event.ProxyEvent) {
 }
 
 // subscriptionEvents returns events for endpoints that are newly asked for or no longer.
-func (p *proxy) subscriptionEvents(t event.Type, s *step, at event.Time) []*event.ProxyEvent {
-	if t != event.EDS {
+func (p *proxy) subscriptionEvents(t xds.Type, s *step, at event.Time) []*event.ProxyEvent {
+	if t != xds.EDS {
 		return nil
 	}
 	var events []*event.ProxyEvent

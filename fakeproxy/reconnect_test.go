@@ -10,14 +10,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
 // https://github.com/envoyproxy/envoy/issues/20699 and 16063
 func TestReconnectTellsTheVersionsLastAcceptedAndNoNamesForWildcards(t *testing.T) {
-	srv, f, s := one(t, event.Delta)
-	syncProxy(t, f, s, event.Delta)
+	srv, f, s := one(t, xds.Delta)
+	syncProxy(t, f, s, xds.Delta)
 	s.Send(adstest.Delta(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "2")
 	s.End(nil)
@@ -38,8 +38,8 @@ func TestReconnectTellsTheVersionsLastAcceptedAndNoNamesForWildcards(t *testing.
 }
 
 func TestSotWReconnectTellsVersionAndSubscriptionWithoutNonce(t *testing.T) {
-	srv, f, s := one(t, event.SotW)
-	syncProxy(t, f, s, event.SotW)
+	srv, f, s := one(t, xds.SotW)
+	syncProxy(t, f, s, xds.SotW)
 	s.End(nil)
 	s = srv.Accept(t)
 	for _, url := range []string{adstest.CDS, adstest.LDS, adstest.EDS, adstest.RDS} {
@@ -59,7 +59,7 @@ func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			srv, f, s := one(t, v)
 			syncProxy(t, f, s, v)
-			if v == event.SotW {
+			if v == xds.SotW {
 				s.Send(adstest.SotW(adstest.LDS, "2"))
 				s.Send(adstest.SotW(adstest.CDS, "2", adstest.Cluster("b", "b-eds", time.Second)))
 			} else {
@@ -68,10 +68,10 @@ func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
 			}
 			wantAck(t, s.Expect(adstest.LDS), "2")
 			rds, eds := s.Expect(adstest.RDS), s.Expect(adstest.EDS)
-			if v == event.Delta && (!slices.Equal(rds.Unsubscribe, []string{"r"}) || !slices.Equal(eds.Unsubscribe, []string{"a"})) {
+			if v == xds.Delta && (!slices.Equal(rds.Unsubscribe, []string{"r"}) || !slices.Equal(eds.Unsubscribe, []string{"a"})) {
 				t.Errorf("unsubscribed from %q and %q", rds.Unsubscribe, eds.Unsubscribe)
 			}
-			if v == event.SotW {
+			if v == xds.SotW {
 				wantNames(t, rds)
 				wantNames(t, eds, "b-eds")
 			}
@@ -79,7 +79,7 @@ func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
 			s = srv.Accept(t)
 			wantNames(t, s.Expect(adstest.EDS), "b-eds")
 			s.ExpectNone(adstest.RDS, 50*time.Millisecond)
-			if d := typeDump(f, event.RDS); len(d.Resources) > 0 {
+			if d := typeDump(f, xds.RDS); len(d.Resources) > 0 {
 				t.Errorf("still holds %+v", d.Resources)
 			}
 		})
@@ -118,7 +118,7 @@ func TestConnectionThatReachedItsMaximumAgeIsReplaced(t *testing.T) {
 	srv := adstest.Start(t, grpc.KeepaliveParams(keepalive.ServerParameters{
 		MaxConnectionAge: 100 * time.Millisecond, MaxConnectionAgeGrace: 50 * time.Millisecond,
 	}))
-	f := start(t, config(srv.Addr, event.Delta, 1))
+	f := start(t, config(srv.Addr, xds.Delta, 1))
 	first := srv.Accept(t)
 	first.Expect(adstest.CDS)
 	first.Send(adstest.Delta(adstest.CDS, "1"))
@@ -154,7 +154,7 @@ func TestNothingOfTheOldStreamIsAnsweredOnTheNewOne(t *testing.T) {
 
 // https://github.com/envoyproxy/envoy/issues/14776
 func TestNameSaidToBeMissingIsSubscribedAfreshLater(t *testing.T) {
-	_, _, s := one(t, event.Delta)
+	_, _, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
 	s.Send(adstest.Delta(adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
 	wantNames(t, s.Expect(adstest.EDS), "a")
@@ -191,7 +191,7 @@ func TestRejectedUpdateRefreshesNoTTL(t *testing.T) {
 			if nack := s.Expect(adstest.CDS); !strings.Contains(nack.Error, "bad") {
 				t.Errorf("got %+v, want a NACK", nack)
 			}
-			eventually(t, "a expires", func() bool { return len(typeDump(f, event.CDS).Resources) == 0 })
+			eventually(t, "a expires", func() bool { return len(typeDump(f, xds.CDS).Resources) == 0 })
 		})
 	}
 }

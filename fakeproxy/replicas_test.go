@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -30,13 +30,13 @@ func serveAll(t *testing.T, srv *adstest.Server, n int) {
 
 func TestConnectionsMoveToTheReplicaThatIsLeftAndStayThere(t *testing.T) {
 	a, b := adstest.Start(t), adstest.Start(t)
-	f := start(t, config(a.Addr, event.Delta, 6, func(c *fakeproxy.Config) {
+	f := start(t, config(a.Addr, xds.Delta, 6, func(c *fakeproxy.Config) {
 		c.Addresses = []string{a.Addr, b.Addr}
 	}))
 	serveAll(t, a, 3)
 	serveAll(t, b, 3)
 	eventually(t, "spread", func() bool { return slices.Equal(connections(f), []int64{3, 3}) })
-	if c := f.ByAddress(); c[0].Responses[event.CDS] != 3 || c[1].Responses[event.CDS] != 3 {
+	if c := f.ByAddress(); c[0].Responses[xds.CDS] != 3 || c[1].Responses[xds.CDS] != 3 {
 		t.Errorf("responses by address: %+v", c)
 	}
 
@@ -64,7 +64,7 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndStayThere(t *testing.T) {
 func TestAddressesWithdrawnAreNotTried(t *testing.T) {
 	a, b := adstest.Start(t), adstest.Start(t)
 	b.Stop()
-	cfg := config(a.Addr, event.Delta, 8, func(c *fakeproxy.Config) {
+	cfg := config(a.Addr, xds.Delta, 8, func(c *fakeproxy.Config) {
 		c.Addresses, c.Random = []string{a.Addr, b.Addr}, true
 	})
 	fleet, err := fakeproxy.New(cfg)

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // builder appends the fields of a request.
@@ -83,15 +83,15 @@ func (r *builder) request(names *nameSet) *request {
 type dialect interface {
 	// first asks for a type on a new stream. The node goes with the stream's
 	// first request only.
-	first(p *proxy, t event.Type, node []byte) *request
+	first(p *proxy, t xds.Type, node []byte) *request
 	// answer is an ACK, or a NACK with a reason, of the last response of t.
-	answer(p *proxy, t event.Type, reason string) *request
+	answer(p *proxy, t xds.Type, reason string) *request
 	// change tells that the names subscribed to have changed.
-	change(p *proxy, t event.Type, subscribe, unsubscribe *nameSet) *request
+	change(p *proxy, t xds.Type, subscribe, unsubscribe *nameSet) *request
 }
 
-func dialectOf(v event.Variant) dialect {
-	if v == event.SotW {
+func dialectOf(v xds.Variant) dialect {
+	if v == xds.SotW {
 		return sotw{}
 	}
 	return delta{}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
@@ -48,7 +48,7 @@ func check(t *testing.T, s *adstest.Stream, what string, wants ...want) {
 // come back.
 type script struct {
 	t *testing.T
-	v event.Variant
+	v xds.Variant
 	s *adstest.Stream
 }
 
@@ -59,7 +59,7 @@ func (c *script) send(url, version string, resources ...proto.Message) {
 
 // ack is the answer to a response: in SotW it repeats version and subscription.
 func (c *script) ack(url, version string, names ...string) want {
-	if c.v == event.Delta {
+	if c.v == xds.Delta {
 		return want{url: url, nonce: "n-" + version}
 	}
 	return want{url: url, version: version, nonce: "n-" + version, names: names}
@@ -68,7 +68,7 @@ func (c *script) ack(url, version string, names ...string) want {
 // more asks for further names after a response of a version was accepted; all
 // are the names subscribed to then.
 func (c *script) more(url, version string, fresh, gone, all []string) want {
-	if c.v == event.Delta {
+	if c.v == xds.Delta {
 		return want{url: url, names: fresh, unsubscribe: gone}
 	}
 	return want{url: url, version: version, nonce: "n-" + version, names: all}
@@ -76,7 +76,7 @@ func (c *script) more(url, version string, fresh, gone, all []string) want {
 
 // again is the first request for a type on a second stream.
 func (c *script) again(url, version string, held, names []string) want {
-	if c.v == event.SotW {
+	if c.v == xds.SotW {
 		return want{url: url, version: version, names: names}
 	}
 	w := want{url: url, names: names, initial: map[string]string{}}
@@ -148,7 +148,7 @@ func (c *script) reject() {
 	c.send(adstest.CDS, "3", adstest.Cluster("bad", "", -time.Second))
 	nack := c.ack(adstest.CDS, "3")
 	nack.code = codes.Internal
-	if c.v == event.SotW {
+	if c.v == xds.SotW {
 		nack.version = "2"
 	}
 	check(c.t, c.s, "rejected clusters", nack)
@@ -157,7 +157,7 @@ func (c *script) reject() {
 // remove takes away the first cluster, whose endpoints go with it; its secret
 // is the listener's too.
 func (c *script) remove() {
-	if c.v == event.SotW {
+	if c.v == xds.SotW {
 		c.send(adstest.CDS, "4", adstest.Cluster("b", "b-eds", time.Second))
 	} else {
 		c.s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-4", RemovedResources: []string{"a"}})

@@ -10,12 +10,13 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 const adsService = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
 
-func adsMethod(v event.Variant) string {
-	if v == event.SotW {
+func adsMethod(v xds.Variant) string {
+	if v == xds.SotW {
 		return adsService + "StreamAggregatedResources"
 	}
 	return adsService + "DeltaAggregatedResources"
@@ -140,7 +141,7 @@ func (p *proxy) open(out *outbox) {
 	defer p.mu.Unlock()
 	p.out = out
 	p.heard = p.fleet.cfg.Clock.Now()
-	for t := range event.Type(numTypes) {
+	for t := range xds.Type(numTypes) {
 		s := &p.types[t]
 		s.nonce = s.nonce[:0]
 		s.answered, s.asked = false, p.asks(t)

@@ -1,6 +1,8 @@
 package fakeproxy
 
-import "github.com/xdsbench/xdsbench/event"
+import (
+	"github.com/xdsbench/xdsbench/event/xds"
+)
 
 // Field numbers of DiscoveryRequest; resource_names is fieldNames.
 const (
@@ -19,7 +21,7 @@ type sotw struct{}
 
 var _ dialect = sotw{}
 
-func (sotw) request(p *proxy, t event.Type, node []byte, reason string) *request {
+func (sotw) request(p *proxy, t xds.Type, node []byte, reason string) *request {
 	s := &p.types[t]
 	r := newBuilder()
 	r.bytes(sotwVersion, s.version)
@@ -32,14 +34,14 @@ func (sotw) request(p *proxy, t event.Type, node []byte, reason string) *request
 	return r.request(p.subscription(t))
 }
 
-func (d sotw) first(p *proxy, t event.Type, node []byte) *request {
+func (d sotw) first(p *proxy, t xds.Type, node []byte) *request {
 	return d.request(p, t, node, "")
 }
 
-func (d sotw) answer(p *proxy, t event.Type, reason string) *request {
+func (d sotw) answer(p *proxy, t xds.Type, reason string) *request {
 	return d.request(p, t, nil, reason)
 }
 
-func (d sotw) change(p *proxy, t event.Type, _, _ *nameSet) *request {
+func (d sotw) change(p *proxy, t xds.Type, _, _ *nameSet) *request {
 	return d.request(p, t, nil, "")
 }

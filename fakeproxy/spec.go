@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
 )
 
@@ -92,12 +92,12 @@ func DefaultSpec() Spec {
 }
 
 // VariantOf returns the variant of the proxy at index i.
-func (s Spec) VariantOf(i int) event.Variant {
+func (s Spec) VariantOf(i int) xds.Variant {
 	switch {
 	case s.Variant == VariantSotW, s.Variant == VariantMixed && i%2 == 1:
-		return event.SotW
+		return xds.SotW
 	default:
-		return event.Delta
+		return xds.Delta
 	}
 }
 

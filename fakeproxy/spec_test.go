@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
@@ -55,7 +55,7 @@ func TestSpecReadsTheProfilesNotation(t *testing.T) {
 	if s.Count != 7 || s.ConnectRate != 5 || s.Reconnect.Initial.Seconds() != 1 || s.Reconnect.Max.Seconds() != 30 {
 		t.Errorf("read %+v", s)
 	}
-	if s.VariantOf(0) != event.Delta || s.VariantOf(1) != event.SotW {
+	if s.VariantOf(0) != xds.Delta || s.VariantOf(1) != xds.SotW {
 		t.Error("mixed must alternate")
 	}
 }
@@ -76,7 +76,7 @@ func TestCheckLimitsSaysWhatIsNeededAndAllowed(t *testing.T) {
 }
 
 func TestNewRefusesTooManyConnectionsToARemoteTarget(t *testing.T) {
-	cfg := config("192.0.2.1:15010", event.Delta, 60_000)
+	cfg := config("192.0.2.1:15010", xds.Delta, 60_000)
 	if _, err := fakeproxy.New(cfg); err == nil || !strings.Contains(err.Error(), "127.0.0.0/8") {
 		t.Errorf("got %v", err)
 	}

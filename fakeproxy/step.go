@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // incoming is one response as the state machine sees it.
 type incoming struct {
-	typ     event.Type
-	variant event.Variant
+	typ     xds.Type
+	variant xds.Variant
 	items   []*item
 	removed []string
 	// lastWins takes the last of two resources with one name (SotW only).
@@ -113,7 +114,7 @@ func (t *table) applyWhole(s *step, n *node, in *incoming) *node {
 		return n
 	}
 	merged, changed := s.merge(n.held.items, in)
-	if in.typ == event.CDS {
+	if in.typ == xds.CDS {
 		s.rewarm = t.nameSet(endpointsOf(changed))
 	}
 	if in.heartbeats() {
@@ -127,7 +128,7 @@ func endpointsOf(clusters []*item) []string {
 	var names []string
 	for _, it := range clusters {
 		for _, c := range it.body.children {
-			if c.of == event.EDS {
+			if c.of == xds.EDS {
 				names = append(names, c.name)
 			}
 		}
@@ -140,7 +141,7 @@ func endpointsOf(clusters []*item) []string {
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#deleting-resources
 func (s *step) merge(held []*item, in *incoming) (merged, changed []*item) {
 	merged = make([]*item, 0, max(len(held), len(in.items)))
-	whole := in.variant == event.SotW && !in.heartbeats()
+	whole := in.variant == xds.SotW && !in.heartbeats()
 	i := 0
 	keepUntil := func(name string, last bool) {
 		for ; i < len(held) && (last || held[i].name < name); i++ {
@@ -175,7 +176,7 @@ func (s *step) merge(held []*item, in *incoming) (merged, changed []*item) {
 }
 
 // note keeps the TTL of an item.
-func (s *step) note(typ event.Type, it *item) {
+func (s *step) note(typ xds.Type, it *item) {
 	if it.ttl > 0 {
 		s.ttls = append(s.ttls, ttl{name: it.name, of: typ, d: it.ttl})
 	}
@@ -185,7 +186,7 @@ func (s *step) note(typ event.Type, it *item) {
 // A changed cluster warms until its endpoints arrive anew; whatever else a
 // parent names and is there already is shared at once.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#resource-warming
-func (t *table) rename(n *node, typ event.Type, names, rewarm *nameSet) (*step, *node) {
+func (t *table) rename(n *node, typ xds.Type, names, rewarm *nameSet) (*step, *node) {
 	s := t.newStep()
 	s.subscribe = t.nameSet(difference(names.names, n.names.names))
 	s.unsubscribe = t.nameSet(difference(n.names.names, names.names))
@@ -236,8 +237,8 @@ func (t *table) applyNamed(s *step, n *node, in *incoming) *node {
 		t.nameSet(difference(n.expired.names, answered)))
 }
 
-func (s *step) state(typ event.Type, name string, f event.Fingerprint) {
-	if typ == event.EDS {
+func (s *step) state(typ xds.Type, name string, f event.Fingerprint) {
+	if typ == xds.EDS {
 		s.states = append(s.states, event.ClusterState{Cluster: name, State: f})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
@@ -17,18 +18,18 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // response makes a response of the variant.
-func response(v event.Variant, typeURL, version string, resources ...proto.Message) any {
-	if v == event.SotW {
+func response(v xds.Variant, typeURL, version string, resources ...proto.Message) any {
+	if v == xds.SotW {
 		return adstest.SotW(typeURL, version, resources...)
 	}
 	return adstest.Delta(typeURL, version, resources...)
 }
 
-var variants = []event.Variant{event.SotW, event.Delta}
+var variants = []xds.Variant{xds.SotW, xds.Delta}
 
 // sync brings a proxy to ready with clusters a and b (EDS resource "b-eds"),
 // and a listener with route r.
-func syncProxy(t *testing.T, f *running, s *adstest.Stream, v event.Variant) {
+func syncProxy(t *testing.T, f *running, s *adstest.Stream, v xds.Variant) {
 	t.Helper()
 	s.Expect(adstest.CDS)
 	s.Expect(adstest.LDS)
@@ -94,13 +95,13 @@ func TestInvalidResourceIsRejectedByNameAndNothingAdvances(t *testing.T) {
 			if !strings.Contains(nack.Error, `cds resource "c"`) || nack.Nonce != "n-2" {
 				t.Errorf("got %+v, want a NACK of n-2 naming c", nack)
 			}
-			if v == event.SotW && nack.Version != "1" {
+			if v == xds.SotW && nack.Version != "1" {
 				t.Errorf("a NACK carries version %q, want the last accepted, 1", nack.Version)
 			}
 			s.End(nil)
 			again := srv.Accept(t)
 			first := again.Expect(adstest.CDS)
-			if v == event.SotW && first.Version != "1" || v == event.Delta && first.Initial["a"] != "1" || len(first.Initial["c"]) > 0 {
+			if v == xds.SotW && first.Version != "1" || v == xds.Delta && first.Initial["a"] != "1" || len(first.Initial["c"]) > 0 {
 				t.Errorf("after reconnect: %+v, want version 1 echoed", first)
 			}
 			eventually(t, "one invalid NACK", func() bool { c := f.Counts(); return c.Nacks == 1 && c.NacksInjected == 0 })
@@ -115,7 +116,7 @@ func TestUndecodableResourceIsRejected(t *testing.T) {
 			syncProxy(t, f, s, v)
 			m := adstest.SotW(adstest.EDS, "2", adstest.Endpoints("a"))
 			m.Resources[0].Value = []byte{0xff, 0xff}
-			if v == event.SotW {
+			if v == xds.SotW {
 				s.Send(m)
 			} else {
 				d := adstest.Delta(adstest.EDS, "2", adstest.Endpoints("a"))
@@ -133,7 +134,7 @@ func TestUndecodableResourceIsRejected(t *testing.T) {
 }
 
 func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
-	_, f, s := one(t, event.Delta, func(c *fakeproxy.Config) {
+	_, f, s := one(t, xds.Delta, func(c *fakeproxy.Config) {
 		c.Spec.Nack = fakeproxy.NackSpec{Rate: 1, Types: []string{"lds"}}
 	})
 	s.Expect(adstest.CDS)
@@ -151,8 +152,8 @@ func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
 }
 
 func TestUsableEndpointsAreWhatCounts(t *testing.T) {
-	_, f, s := one(t, event.Delta)
-	syncProxy(t, f, s, event.Delta)
+	_, f, s := one(t, xds.Delta)
+	syncProxy(t, f, s, xds.Delta)
 	a := adstest.Endpoints("a", "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80")
 	a.Endpoints[0].LbEndpoints[0].HealthStatus = 2 // UNHEALTHY
 	a.Endpoints[0].LbEndpoints[1].HealthStatus = 3 // DRAINING
@@ -168,7 +169,7 @@ func TestUsableEndpointsAreWhatCounts(t *testing.T) {
 
 func TestApplyDelayHoldsTheAnswerBack(t *testing.T) {
 	const delay = 50 * time.Millisecond
-	_, f, s := one(t, event.SotW, func(c *fakeproxy.Config) { c.Spec.ApplyDelay.Value.Duration = delay })
+	_, f, s := one(t, xds.SotW, func(c *fakeproxy.Config) { c.Spec.ApplyDelay.Value.Duration = delay })
 	s.Expect(adstest.CDS)
 	s.Send(adstest.SotW(adstest.CDS, "1"))
 	wantAck(t, s.Expect(adstest.CDS), "1")

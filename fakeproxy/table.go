@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // table is what all proxies of a fleet share: every resource, set of resources
@@ -147,7 +147,7 @@ func (v *view) without(t *table, names []string) *view {
 }
 
 // item interns one resource of a response by its bytes.
-func (t *table) item(b []byte, hash key, typ event.Type, v event.Variant) *item {
+func (t *table) item(b []byte, hash key, typ xds.Type, v xds.Variant) *item {
 	k := hash.mixed(resourceMeaning(typ, v))
 	return t.items.get(k, func() *item {
 		it := t.unwrap(b, typ, v)
@@ -157,7 +157,7 @@ func (t *table) item(b []byte, hash key, typ event.Type, v event.Variant) *item 
 }
 
 // body interns the content of a resource, an encoded Any.
-func (t *table) body(anyBytes []byte, typ event.Type) *body {
+func (t *table) body(anyBytes []byte, typ xds.Type) *body {
 	k := hashBytes(anyBytes).mixed(uint64(typ))
 	return t.bodies.get(k, func() *body { return decode(anyBytes, typ, t.keepBytes) })
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
@@ -36,11 +37,11 @@ func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
 				s.Send(withTTL(v, version, nil, lifetime))
 				wantAck(t, s.Expect(adstest.CDS), version)
 			}
-			if d := typeDump(f, event.CDS); len(d.Resources) != 2 {
+			if d := typeDump(f, xds.CDS); len(d.Resources) != 2 {
 				t.Fatalf("refreshed three times, holds %+v", d.Resources)
 			}
 			eventually(t, "a is gone, b is not", func() bool {
-				d := typeDump(f, event.CDS)
+				d := typeDump(f, xds.CDS)
 				return len(d.Resources) == 1 && d.Resources[0].Name == "b"
 			})
 		})
@@ -56,7 +57,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			wantNames(t, s.Expect(adstest.EDS), "a")
 			gone := s.Expect(adstest.EDS)
-			if v == event.Delta && !slices.Equal(gone.Unsubscribe, []string{"a"}) || len(gone.Names) > 0 {
+			if v == xds.Delta && !slices.Equal(gone.Unsubscribe, []string{"a"}) || len(gone.Names) > 0 {
 				t.Errorf("after expiry: %+v", gone)
 			}
 			eventually(t, "said so", func() bool { return slices.Contains(f.sink.kinds(), event.Unsubscribed) })
@@ -65,12 +66,12 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 }
 
 // withTTL is a response with cluster "a" under a TTL; nil is a heartbeat.
-func withTTL(v event.Variant, version string, c any, d time.Duration) any {
+func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 	r := &discoveryv3.Resource{Name: "a", Version: version, Ttl: durationpb.New(d)}
 	if m, ok := c.(interface{ GetName() string }); ok && m != nil {
 		r.Resource = adstest.Any(adstest.Cluster(m.GetName(), "", time.Second))
 	}
-	if v == event.SotW {
+	if v == xds.SotW {
 		return adstest.SotW(adstest.CDS, version, r)
 	}
 	return &discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{r}}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 const typePrefix = "type.googleapis.com/"
@@ -27,53 +27,53 @@ const (
 
 // numTypes is the number of types that proxies may subscribe to: event.CDS to
 // event.Authorization.
-const numTypes = int(event.OtherType)
+const numTypes = int(xds.OtherType)
 
 // typeURL returns the URL of one of the numTypes types.
-func typeURL(t event.Type) string {
+func typeURL(t xds.Type) string {
 	return [numTypes]string{
 		clusterURL, endpointURL, listenerURL, routeURL, scopeURL, secretURL, extensionURL, addressURL, authorizationURL,
 	}[t]
 }
 
 // typeOf returns the type of a URL; event.OtherType if no proxy subscribes to it.
-func typeOf(url []byte) event.Type {
+func typeOf(url []byte) xds.Type {
 	switch string(url) {
 	case clusterURL:
-		return event.CDS
+		return xds.CDS
 	case endpointURL:
-		return event.EDS
+		return xds.EDS
 	case listenerURL:
-		return event.LDS
+		return xds.LDS
 	case routeURL:
-		return event.RDS
+		return xds.RDS
 	case scopeURL:
-		return event.SRDS
+		return xds.SRDS
 	case secretURL:
-		return event.SDS
+		return xds.SDS
 	case extensionURL:
-		return event.ECDS
+		return xds.ECDS
 	case addressURL:
-		return event.Workload
+		return xds.Workload
 	case authorizationURL:
-		return event.Authorization
+		return xds.Authorization
 	}
-	return event.OtherType
+	return xds.OtherType
 }
 
-func typeByShortName(name string) (event.Type, bool) {
-	for t := range event.Type(numTypes) {
+func typeByShortName(name string) (xds.Type, bool) {
+	for t := range xds.Type(numTypes) {
 		if t.String() == name {
 			return t, true
 		}
 	}
-	return event.OtherType, false
+	return xds.OtherType, false
 }
 
 // shortNames lists the types for an error's advice.
 func shortNames() string {
 	var names []string
-	for t := range event.Type(numTypes) {
+	for t := range xds.Type(numTypes) {
 		names = append(names, t.String())
 	}
 	return strings.Join(names, ", ")
@@ -81,14 +81,14 @@ func shortNames() string {
 
 // isRoot reports whether a proxy subscribes to t of its own accord, and not
 // because a resource names one of t.
-func isRoot(t event.Type) bool {
-	return t == event.CDS || t == event.LDS || t == event.Workload || t == event.Authorization
+func isRoot(t xds.Type) bool {
+	return t == xds.CDS || t == xds.LDS || t == xds.Workload || t == xds.Authorization
 }
 
 // isWildcard reports whether t is subscribed to as a whole, by naming nothing.
 // Scoped routes are both: a listener asks for all of them.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#how-the-client-specifies-what-resources-to-return
-func isWildcard(t event.Type) bool { return isRoot(t) || t == event.SRDS }
+func isWildcard(t xds.Type) bool { return isRoot(t) || t == xds.SRDS }
 
 // wildcard is the name that stands for a subscription as a whole: among the
 // children that a listener names it means "scoped routes".
@@ -96,30 +96,30 @@ const wildcard = "*"
 
 // childrenOf lists the types that resources of type t name, a type before
 // those that its own resources name.
-func childrenOf(t event.Type) []event.Type {
+func childrenOf(t xds.Type) []xds.Type {
 	switch t {
-	case event.CDS:
-		return []event.Type{event.EDS, event.SDS, event.ECDS}
-	case event.LDS:
-		return []event.Type{event.SRDS, event.RDS, event.SDS, event.ECDS}
-	case event.SRDS:
-		return []event.Type{event.RDS}
+	case xds.CDS:
+		return []xds.Type{xds.EDS, xds.SDS, xds.ECDS}
+	case xds.LDS:
+		return []xds.Type{xds.SRDS, xds.RDS, xds.SDS, xds.ECDS}
+	case xds.SRDS:
+		return []xds.Type{xds.RDS}
 	default:
 		return nil
 	}
 }
 
 // parentsOf lists the types whose resources name resources of type t.
-func parentsOf(t event.Type) []event.Type {
+func parentsOf(t xds.Type) []xds.Type {
 	switch t {
-	case event.EDS:
-		return []event.Type{event.CDS}
-	case event.RDS:
-		return []event.Type{event.LDS, event.SRDS}
-	case event.SRDS:
-		return []event.Type{event.LDS}
-	case event.SDS, event.ECDS:
-		return []event.Type{event.CDS, event.LDS}
+	case xds.EDS:
+		return []xds.Type{xds.CDS}
+	case xds.RDS:
+		return []xds.Type{xds.LDS, xds.SRDS}
+	case xds.SRDS:
+		return []xds.Type{xds.LDS}
+	case xds.SDS, xds.ECDS:
+		return []xds.Type{xds.CDS, xds.LDS}
 	default:
 		return nil
 	}

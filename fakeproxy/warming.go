@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // silence is how long a new stream may say nothing before a proxy that holds
@@ -14,18 +15,18 @@ const silence = 2 * time.Second
 // wait is a set of children whose initial fetch ends together. A later wait
 // for the same name takes its place.
 type wait struct {
-	of    event.Type
+	of    xds.Type
 	names *nameSet
 	until event.Time
 }
 
 type ttlKey struct {
-	of   event.Type
+	of   xds.Type
 	name string
 }
 
 // await starts the initial fetch timeout of children. Needs mu.
-func (p *proxy) await(t event.Type, names *nameSet, now event.Time) {
+func (p *proxy) await(t xds.Type, names *nameSet, now event.Time) {
 	p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return p.nodes[w.of].warming.len() == 0 })
 	if len(p.waits) == 0 {
 		p.waits = nil
@@ -106,7 +107,7 @@ func (p *proxy) expireWaits(now event.Time) {
 
 // expireTTLs removes resources that were not refreshed in time. Needs mu.
 func (p *proxy) expireTTLs(now event.Time) []*event.ProxyEvent {
-	gone := map[event.Type][]string{}
+	gone := map[xds.Type][]string{}
 	for k, until := range p.ttls {
 		if until > now {
 			continue
@@ -126,9 +127,9 @@ func (p *proxy) expireTTLs(now event.Time) []*event.ProxyEvent {
 }
 
 // drop moves n as if the server had removed resources.
-func (t *table) drop(n *node, typ event.Type, names []string) *node {
+func (t *table) drop(n *node, typ xds.Type, names []string) *node {
 	// As Delta, where what a response does not name stays.
-	_, next := t.apply(n, &incoming{typ: typ, variant: event.Delta, removed: names})
+	_, next := t.apply(n, &incoming{typ: typ, variant: xds.Delta, removed: names})
 	return next
 }
 
@@ -151,7 +152,7 @@ func (f *Fleet) Stuck() []Stuck {
 		nodes := p.nodes
 		p.mu.Unlock()
 		for i, n := range nodes {
-			t := event.Type(i)
+			t := xds.Type(i)
 			for _, name := range n.expired.names {
 				s := Stuck{Proxy: p.index, Node: p.id.ID, Type: t.String(), Name: name}
 				for _, parent := range parentsOf(t) {
@@ -165,7 +166,7 @@ func (f *Fleet) Stuck() []Stuck {
 }
 
 // parentsOf lists the resources that name a child.
-func (v *view) parentsOf(t event.Type, name string) []string {
+func (v *view) parentsOf(t xds.Type, name string) []string {
 	var names []string
 	for _, it := range v.items {
 		if it.body.names(t, name) {

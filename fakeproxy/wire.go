@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // Field numbers of DiscoveryResponse and DeltaDiscoveryResponse that both
@@ -48,7 +48,7 @@ func (p *messagePool) put(m *message) {
 }
 
 // parse walks the top-level fields of a response once, hashing each resource.
-func (m *message) parse(b []byte, v event.Variant) error {
+func (m *message) parse(b []byte, v xds.Variant) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -74,7 +74,7 @@ func (m *message) parse(b []byte, v event.Variant) error {
 	return nil
 }
 
-func (m *message) field(num protowire.Number, value []byte, v event.Variant) error {
+func (m *message) field(num protowire.Number, value []byte, v xds.Variant) error {
 	switch {
 	case num == fieldVersion:
 		m.version = value
@@ -87,9 +87,9 @@ func (m *message) field(num protowire.Number, value []byte, v event.Variant) err
 		m.resources = append(m.resources, value)
 		m.hashes = append(m.hashes, h)
 		m.sum = m.sum.plus(h)
-	case num == fieldRemoved && v == event.Delta:
+	case num == fieldRemoved && v == xds.Delta:
 		m.remove(value)
-	case num == fieldRemovedNames && v == event.Delta:
+	case num == fieldRemovedNames && v == xds.Delta:
 		name, err := bytesField(value, 1)
 		if err != nil {
 			return fmt.Errorf("removed_resource_names: %w", err)

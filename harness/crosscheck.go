@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -72,7 +72,7 @@ func compareTraffic(m *collect.Metrics, ours replicaCounts) (found []string) {
 	if xds, ok := total(m.Gauges, "pilot_xds"); ok && int64(xds) != ours.connected {
 		found = append(found, fmt.Sprintf("connected proxies: %d by our count, %.0f by its pilot_xds", ours.connected, xds))
 	}
-	for _, t := range []event.Type{event.CDS, event.EDS, event.LDS, event.RDS} {
+	for _, t := range []xds.Type{xds.CDS, xds.EDS, xds.LDS, xds.RDS} {
 		series := fmt.Sprintf("pilot_xds_pushes{type=%q}", t)
 		if theirs := m.Counters[series]; int64(theirs) != ours.responses[t] {
 			found = append(found, fmt.Sprintf("%s responses: %d by our count, %.0f by its %s%s",

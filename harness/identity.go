@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/mesh"
 )
@@ -18,7 +18,7 @@ const clusterID = "Kubernetes"
 
 // identity makes the node of a fake proxy of a kind, as the agent beside a real
 // Envoy does: the ID's form is "KIND~IP~POD.NAMESPACE~NAMESPACE.svc.DOMAIN".
-func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identity {
+func identity(p *mesh.Pod, kind string, variant xds.Variant) fakeproxy.Identity {
 	id := fakeproxy.Identity{
 		ID:       fmt.Sprintf("%s~%s~%s.%s~%s.svc.cluster.local", kind, p.IP, p.Name, p.Namespace, p.Namespace),
 		Variant:  variant,
@@ -39,7 +39,7 @@ func identity(p *mesh.Pod, kind string, variant event.Variant) fakeproxy.Identit
 		},
 	}
 	if kind == fakeproxy.KindZtunnel {
-		id.Roots = []event.Type{event.Workload, event.Authorization}
+		id.Roots = []xds.Type{xds.Workload, xds.Authorization}
 	}
 	return id
 }
@@ -69,7 +69,7 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 // crew is who the proxies of a fleet are, in their order.
 type crew struct {
 	identities []fakeproxy.Identity
-	variants   []event.Variant
+	variants   []xds.Variant
 	names      []string
 	kinds      []string
 }
@@ -79,7 +79,7 @@ type crew struct {
 func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 	c := crew{
 		identities: make([]fakeproxy.Identity, len(pods)),
-		variants:   make([]event.Variant, len(pods)),
+		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),
 		kinds:      spec.Kinds.Of(len(pods)),
 	}
@@ -95,11 +95,11 @@ func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 
 // variantOf returns the variant of the ith proxy of a kind under the profile's
 // setting.
-func variantOf(setting, kind string, i int) event.Variant {
+func variantOf(setting, kind string, i int) xds.Variant {
 	switch {
 	case kind == fakeproxy.KindZtunnel, setting == fakeproxy.VariantDelta, setting == fakeproxy.VariantMixed && i%2 == 1:
-		return event.Delta
+		return xds.Delta
 	default:
-		return event.SotW
+		return xds.SotW
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
@@ -22,9 +22,9 @@ func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 		counts[kind+" "+c.variants[i].String()]++
 	}
 	for _, kind := range fakeproxy.Kinds() {
-		want := [2]int{event.SotW: 50, event.Delta: 50}
+		want := [2]int{xds.SotW: 50, xds.Delta: 50}
 		if kind == fakeproxy.KindZtunnel {
-			want = [2]int{event.Delta: 100}
+			want = [2]int{xds.Delta: 100}
 		}
 		if got := [2]int{counts[kind+" sotw"], counts[kind+" delta"]}; got != want {
 			t.Errorf("%s: SotW and Delta %v, want %v", kind, got, want)
@@ -39,7 +39,7 @@ func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
 		fakeproxy.KindWaypoint: {"gateway.istio.io/managed": "istio.io-mesh-controller", "gateway.networking.k8s.io/gateway-name": "xdsbench"},
 		fakeproxy.KindZtunnel:  {"app": "xdsbench"},
 	} {
-		id := identity(pod, kind, event.Delta)
+		id := identity(pod, kind, xds.Delta)
 		if id.ID != kind+"~198.18.0.1~xdsbench-0.ns~ns.svc.cluster.local" {
 			t.Errorf("%s: node ID %q", kind, id.ID)
 		}

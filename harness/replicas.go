@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -32,7 +32,7 @@ type replica struct {
 // replicaCounts is what the fleet had to do with a replica.
 type replicaCounts struct {
 	connected, nacks, broken int64
-	responses                [event.NumTypes]int64
+	responses                [xds.NumTypes]int64
 }
 
 // minus returns what came since o; connected is as it is now.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 func TestProxiesMayBeBackBeforeTheReplicaIs(t *testing.T) {
@@ -48,7 +48,7 @@ func TestCountsOfAReplicaAreComparedWithItsOwn(t *testing.T) {
 		"NACKs not counted":     {4, 12, 3, 0, "NACKs: 3 by our count, 2 by its"},
 	} {
 		ours := replicaCounts{connected: test.connected, nacks: test.nacks, broken: test.broken}
-		ours.responses[event.EDS] = test.eds
+		ours.responses[xds.EDS] = test.eds
 		text := strings.Join(append(compareTraffic(m, ours), compareNACKs(m, ours)...), "\n")
 		if (text == "") != (test.want == "") || !strings.Contains(text, test.want) {
 			t.Errorf("%s: %q, want %q", name, text, test.want)

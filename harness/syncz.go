@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -30,16 +30,16 @@ type syncedNonce struct {
 // shortName names the type of a URL as results do; false if proxies do not ask
 // for it.
 func shortName(url string) (string, bool) {
-	t, ok := map[string]event.Type{
-		"envoy.config.cluster.v3.Cluster":                  event.CDS,
-		"envoy.config.endpoint.v3.ClusterLoadAssignment":   event.EDS,
-		"envoy.config.listener.v3.Listener":                event.LDS,
-		"envoy.config.route.v3.RouteConfiguration":         event.RDS,
-		"envoy.config.route.v3.ScopedRouteConfiguration":   event.SRDS,
-		"envoy.extensions.transport_sockets.tls.v3.Secret": event.SDS,
-		"envoy.config.core.v3.TypedExtensionConfig":        event.ECDS,
-		"istio.workload.Address":                           event.Workload,
-		"istio.security.Authorization":                     event.Authorization,
+	t, ok := map[string]xds.Type{
+		"envoy.config.cluster.v3.Cluster":                  xds.CDS,
+		"envoy.config.endpoint.v3.ClusterLoadAssignment":   xds.EDS,
+		"envoy.config.listener.v3.Listener":                xds.LDS,
+		"envoy.config.route.v3.RouteConfiguration":         xds.RDS,
+		"envoy.config.route.v3.ScopedRouteConfiguration":   xds.SRDS,
+		"envoy.extensions.transport_sockets.tls.v3.Secret": xds.SDS,
+		"envoy.config.core.v3.TypedExtensionConfig":        xds.ECDS,
+		"istio.workload.Address":                           xds.Workload,
+		"istio.security.Authorization":                     xds.Authorization,
 	}[path.Base(url)]
 	return t.String(), ok
 }
@@ -177,7 +177,7 @@ func syncPage(ctx context.Context, p *replica) (map[string][]syncEntry, error) {
 func (r *run) ownNonces(proxy int, nonces []string) map[string]ownNonce {
 	own := make(map[string]ownNonce, len(nonces))
 	for i, nonce := range nonces {
-		t := event.Type(i)
+		t := xds.Type(i)
 		own[t.String()] = ownNonce{nonce: nonce, rejected: r.collector.Rejects(proxy, t)}
 	}
 	return own

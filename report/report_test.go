@@ -15,6 +15,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/report"
 )
 
@@ -295,7 +296,7 @@ func TestBrokenInputIsAnError(t *testing.T) {
 // A result as the Collector makes it, not by hand.
 func TestCollectedResultRenders(t *testing.T) {
 	c, err := collect.New(collect.Config{
-		Proxies: 1, Variants: []event.Variant{event.Delta}, Clock: event.NewClock(),
+		Proxies: 1, Variants: []xds.Variant{xds.Delta}, Clock: event.NewClock(),
 	})
 	if err != nil {
 		t.Fatal(err)
