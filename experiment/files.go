@@ -8,12 +8,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // WriteJSON writes a value to a file for programs and people, whole or not at all.
 func WriteJSON(path string, value any) error {
-	return collect.WriteFile(path, func(w io.Writer) error { return EncodeJSON(w, value) })
+	return result.WriteFile(path, func(w io.Writer) error { return EncodeJSON(w, value) })
 }
 
 // EncodeJSON is WriteJSON to a stream.

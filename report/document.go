@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // document is a result in words, before it has a format.
@@ -49,7 +50,7 @@ type profile struct {
 	} `json:"phases"`
 }
 
-func describe(r *collect.Result) (*document, error) {
+func describe(r *result.Result) (*document, error) {
 	var p profile
 	if len(r.Profile) > 0 {
 		if err := json.Unmarshal(r.Profile, &p); err != nil {
@@ -110,7 +111,7 @@ func (d *document) table(t table) {
 	}
 }
 
-func target(r *collect.Result) string {
+func target(r *result.Result) string {
 	var name, version, machine string
 	if c := r.ControlPlane; c != nil {
 		name, version = c.Kind, c.Version
@@ -138,7 +139,7 @@ func meshText(p *profile) string {
 		plural(p.Mesh.Namespaces, "namespace", "namespaces"), p.Seed)
 }
 
-func proxies(p *collect.Proxies) string {
+func proxies(p *result.Proxies) string {
 	if p == nil {
 		return ""
 	}
@@ -151,7 +152,7 @@ func proxies(p *collect.Proxies) string {
 		plural(p.Disconnects, "disconnect", "disconnects"), count(p.Refused))
 }
 
-func syncText(s *collect.Sync) string {
+func syncText(s *result.Sync) string {
 	if s == nil || s.TimeToReady == nil {
 		return ""
 	}
@@ -162,7 +163,7 @@ func syncText(s *collect.Sync) string {
 	return text
 }
 
-func mutations(m *collect.Mutations, steady string) string {
+func mutations(m *result.Mutations, steady string) string {
 	if m == nil {
 		return ""
 	}
@@ -172,40 +173,40 @@ func mutations(m *collect.Mutations, steady string) string {
 	}
 	return fmt.Sprintf("%s of %s applied%s: %s complete, %s incomplete, %s silent; %s late, %s failed",
 		count(m.Applied), count(m.Scheduled), over,
-		count(m.Complete), count(m.Incomplete), count(m.Silent), count(m.Late), count(m.Failed))
+		count(m.Complete), count(m.Incomplete), count(m.Noop), count(m.Late), count(m.Failed))
 }
 
-func pairs(p *collect.Propagation) string {
+func pairs(p *result.Propagation) string {
 	if p == nil {
 		return ""
 	}
-	how := "superseded " + count(p.Superseded)
+	how := "superseded " + count(p.Coalesced)
 	if p.Unobserved > 0 {
 		how += ", with nothing sent " + count(p.Unobserved)
 	}
 	return fmt.Sprintf("expected %s: delivered %s (%s), unreached %s, interrupted %s, retired %s",
-		count(p.Expected), count(p.Deliveries), how, count(p.Unreached), count(p.Interrupted), count(p.Retired))
+		count(p.Expected), count(p.Deliveries), how, count(p.Undelivered), count(p.Interrupted), count(p.Retired))
 }
 
-func noise(p *collect.Propagation) string {
+func noise(p *result.Propagation) string {
 	if p == nil || p.Noise == nil {
 		return ""
 	}
 	n := p.Noise
-	between := func(r collect.Range) string { return span(r.Low) + " to " + span(r.High) }
+	between := func(r result.Range) string { return span(r.Low) + " to " + span(r.High) }
 	return fmt.Sprintf("95 %% intervals of every proxy's latency: p50 %s, p90 %s, p99 %s (%s of %s)",
 		between(n.P50), between(n.P90), between(n.P99), plural(n.Blocks, "block", "blocks"), span(n.BlockSeconds))
 }
 
-func correctness(r *collect.Result) string {
+func correctness(r *result.Result) string {
 	var parts []string
 	if p := r.Propagation; p != nil {
-		parts = append(parts, "unexplained "+count(p.Unexplained))
+		parts = append(parts, "unexplained "+count(p.UnknownStates))
 	}
 	if c := r.Convergence; c != nil {
 		parts = append(parts,
 			"diverged "+count(c.Diverged),
-			"ghost endpoints "+count(c.GhostEndpoints),
+			"ghost endpoints "+count(c.StaleEndpoints),
 			"missing endpoints "+count(c.MissingEndpoints))
 		if c.MissingClusters > 0 {
 			parts = append(parts, "missing clusters "+count(c.MissingClusters))
@@ -220,7 +221,7 @@ func correctness(r *collect.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-func answers(a *collect.Acks) string {
+func answers(a *result.Acks) string {
 	if a == nil || a.NacksInjected+a.NacksInvalid == 0 {
 		return ""
 	}
@@ -232,7 +233,7 @@ func answers(a *collect.Acks) string {
 	return text
 }
 
-func controlPlane(c *collect.ControlPlane) string {
+func controlPlane(c *observed.ControlPlane) string {
 	if c == nil {
 		return ""
 	}
@@ -258,14 +259,14 @@ func controlPlane(c *collect.ControlPlane) string {
 }
 
 // metricText writes an estimate with its uncertainty.
-func metricText(q *collect.Quantiles) string {
+func metricText(q *observed.Quantiles) string {
 	if q.Beyond {
 		return "over " + span(q.P99)
 	}
 	return fmt.Sprintf("%s (bucket of %s)", span(q.P99), span(q.Width))
 }
 
-func harness(h *collect.Harness) string {
+func harness(h *result.Harness) string {
 	if h == nil {
 		return ""
 	}
@@ -289,7 +290,7 @@ func harness(h *collect.Harness) string {
 	return strings.Join(append(parts, "not the bottleneck"), ", ")
 }
 
-func sloText(s collect.SLO) sloLine {
+func sloText(s result.SLO) sloLine {
 	line := sloLine{pass: s.Pass, metric: s.Metric, value: "not measured", limit: s.Limit}
 	if s.Value != nil {
 		line.value = Amount(*s.Value, s.Unit)

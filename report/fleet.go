@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Fleet writes a summary of a fleet that was kept connected without churn.
-func Fleet(w io.Writer, r *collect.Result) error {
+func Fleet(w io.Writer, r *result.Result) error {
 	d := &document{}
 	d.fact("Proxies", proxies(r.Proxies))
 	d.fact("Sync", syncText(r.Sync))
@@ -34,8 +34,8 @@ func Fleet(w io.Writer, r *collect.Result) error {
 }
 
 // received sums up all that was sent.
-func received(v *collect.Volume) string {
-	var sum collect.Traffic
+func received(v *result.Volume) string {
+	var sum result.Traffic
 	for _, t := range v.ByType {
 		sum.Responses += t.Responses
 		sum.Bytes += t.Bytes
@@ -48,7 +48,7 @@ func received(v *collect.Volume) string {
 }
 
 // reasons lists why connections failed and why responses were rejected.
-func reasons(r *collect.Result) []fact {
+func reasons(r *result.Result) []fact {
 	var notes []fact
 	add := func(label string, counts map[string]int64) {
 		for _, reason := range slices.Sorted(maps.Keys(counts)) {
@@ -65,7 +65,7 @@ func reasons(r *collect.Result) []fact {
 }
 
 // misbehaviour writes what proxies did on purpose.
-func misbehaviour(p *collect.Proxies) string {
+func misbehaviour(p *result.Proxies) string {
 	if p == nil {
 		return ""
 	}

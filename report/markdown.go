@@ -6,11 +6,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Markdown writes a summary for a comment or a page.
-func Markdown(w io.Writer, r *collect.Result) error {
+func Markdown(w io.Writer, r *result.Result) error {
 	d, err := describe(r)
 	if err != nil {
 		return err

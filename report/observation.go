@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // smallPart is the share below which a part of a profile is not listed.
 const smallPart = 0.005
 
 // stages is the table of where the time went.
-func stages(c *collect.ControlPlane) table {
+func stages(c *observed.ControlPlane) table {
 	t := table{title: "Stages", head: []string{"from mutation to proxy", "source", "p50", "±", "p99", "mean", "share"}}
 	if c == nil || c.Stages == nil {
 		return t
@@ -20,7 +20,7 @@ func stages(c *collect.ControlPlane) table {
 	s := c.Stages
 	for _, row := range []struct {
 		label string
-		stage *collect.Stage
+		stage *observed.Stage
 	}{
 		{"schedule lag", s.Schedule},
 		{"API write", s.Write},
@@ -42,13 +42,13 @@ func stages(c *collect.ControlPlane) table {
 	return t
 }
 
-func stageRow(label string, s *collect.Stage) []string {
+func stageRow(label string, s *observed.Stage) []string {
 	width, p99 := "", span(s.P99)
 	if s.Width > 0 {
 		width = span(s.Width)
 	}
 	switch {
-	case s.Source == collect.SourceEstimated && s.P99 == 0:
+	case s.Source == observed.SourceEstimated && s.P99 == 0:
 		p99 = ""
 	case s.Beyond:
 		p99 = "over " + p99
@@ -59,7 +59,7 @@ func stageRow(label string, s *collect.Stage) []string {
 func percent(share float64) string { return digits(100*share) + " %" }
 
 // profileTables have a row per part, with its share of each profile.
-func profileTables(c *collect.ControlPlane) []table {
+func profileTables(c *observed.ControlPlane) []table {
 	if c == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func profileTables(c *collect.ControlPlane) []table {
 	return tables
 }
 
-func profileTitle(p *collect.ProfileSummary) string {
+func profileTitle(p *observed.ProfileSummary) string {
 	switch p.Kind {
 	case "cpu":
 		return "CPU profile"
@@ -124,7 +124,7 @@ func partName(part string) string {
 }
 
 // topOf names the part's function with the largest share of its own.
-func topOf(p *collect.ProfileSummary, part string) string {
+func topOf(p *observed.ProfileSummary, part string) string {
 	for _, f := range p.Top {
 		if f.Part == part {
 			return shortName(f.Function) + " " + percent(f.Share)

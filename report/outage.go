@@ -5,11 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // outage describes one time without a control plane, or without replicas of it.
-func outage(o collect.Outage) string {
+func outage(o result.Outage) string {
 	text := gone(o.Replicas) + " gone at " + span(o.At)
 	if !o.Planned {
 		text += " (it ended by itself)"
@@ -20,7 +21,7 @@ func outage(o collect.Outage) string {
 	text += ", ready again after " + span(*o.Seconds)
 	if h := o.Held; h != nil {
 		text += fmt.Sprintf("; by then ghost endpoints %s, missing endpoints %s, diverged %s",
-			count(h.GhostEndpoints), count(h.MissingEndpoints), count(h.Diverged))
+			count(h.StaleEndpoints), count(h.MissingEndpoints), count(h.Diverged))
 	}
 	switch {
 	case o.ReadyAgain != nil:
@@ -48,7 +49,7 @@ func gone(replicas []int) string {
 }
 
 // replicas is the table of several replicas.
-func replicas(c *collect.ControlPlane) table {
+func replicas(c *observed.ControlPlane) table {
 	t := table{title: "Replicas", head: []string{"connections", "steady", "fewest", "most", "end", "responses", "CPU", "peak RSS"}}
 	if c == nil {
 		return t

@@ -4,17 +4,17 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
-func propagation(p *collect.Propagation) table {
+func propagation(p *result.Propagation) table {
 	t := table{title: "Propagation", head: []string{"from the intended time", "count", "p50", "p90", "p99", "max"}}
 	if p == nil {
 		return t
 	}
 	for _, row := range []struct {
 		label string
-		d     *collect.Distribution
+		d     *result.Distribution
 	}{
 		{"every proxy", p.All},
 		{"first proxy", p.FirstProxy},
@@ -30,7 +30,7 @@ func propagation(p *collect.Propagation) table {
 	return t
 }
 
-func volume(v *collect.Volume) table {
+func volume(v *result.Volume) table {
 	t := table{title: "Volume", head: []string{"variant, type", "responses", "resources", "removed", "bytes"}}
 	if v == nil {
 		return t
@@ -47,6 +47,6 @@ func volume(v *collect.Volume) table {
 	return t
 }
 
-func trafficRow(label string, t collect.Traffic) []string {
+func trafficRow(label string, t result.Traffic) []string {
 	return []string{label, count(t.Responses), count(t.Resources), count(t.Removed), size(float64(t.Bytes))}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Options say how to write text.
@@ -22,7 +22,7 @@ type Options struct {
 const labelWidth = 15
 
 // Text writes a summary for a terminal.
-func Text(w io.Writer, r *collect.Result, o Options) error {
+func Text(w io.Writer, r *result.Result, o Options) error {
 	d, err := describe(r)
 	if err != nil {
 		return err

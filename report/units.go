@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // span writes seconds with three significant digits, such as "104 ms".
@@ -91,6 +91,6 @@ func Amount(value float64, unit string) string {
 }
 
 // quantiles writes the p50, p90, p99 and maximum of a distribution.
-func quantiles(d *collect.Distribution, write func(float64) string) []string {
+func quantiles(d *result.Distribution, write func(float64) string) []string {
 	return []string{write(d.P50), write(d.P90), write(d.P99), write(d.Max)}
 }

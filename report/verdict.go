@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // verdict is what a result comes down to, in one word.
@@ -24,13 +24,13 @@ const (
 
 func (v verdict) good() bool { return v == passed || v == done }
 
-func judge(r *collect.Result) verdict {
+func judge(r *result.Result) verdict {
 	switch {
 	case len(r.Errors) > 0:
 		return broken
 	case r.Partial:
 		return partial
-	case slices.ContainsFunc(r.SLO, func(s collect.SLO) bool { return !s.Pass }):
+	case slices.ContainsFunc(r.SLO, func(s result.SLO) bool { return !s.Pass }):
 		return missed
 	case r.Harness != nil && r.Harness.Saturated:
 		return saturated
@@ -43,7 +43,7 @@ func judge(r *collect.Result) verdict {
 }
 
 // defects lists what a right control plane and a right run would not show.
-func defects(r *collect.Result) []string {
+func defects(r *result.Result) []string {
 	var found []string
 	add := func(n int64, one, many string) {
 		if n > 0 {
@@ -54,8 +54,8 @@ func defects(r *collect.Result) []string {
 		add(int64(p.Requested-p.Ready), "proxy never ready", "proxies never ready")
 	}
 	if p := r.Propagation; p != nil {
-		add(p.Unreached, "pair unreached", "pairs unreached")
-		add(p.Unexplained, "unexplained state", "unexplained states")
+		add(p.Undelivered, "pair unreached", "pairs unreached")
+		add(p.UnknownStates, "unexplained state", "unexplained states")
 	}
 	if c := r.Convergence; c != nil {
 		add(int64(c.Diverged), "diverged proxy", "diverged proxies")
@@ -64,7 +64,7 @@ func defects(r *collect.Result) []string {
 }
 
 // headline is the sentence after the verdict.
-func headline(r *collect.Result, v verdict, name string) string {
+func headline(r *result.Result, v verdict, name string) string {
 	var parts []string
 	switch v {
 	case broken:
@@ -93,7 +93,7 @@ func headline(r *collect.Result, v verdict, name string) string {
 	return name + ": " + text
 }
 
-func missedText(slo []collect.SLO) string {
+func missedText(slo []result.SLO) string {
 	var names []string
 	for _, s := range slo {
 		if !s.Pass {

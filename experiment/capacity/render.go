@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // labelWidth is the width of the column of titles, as in the reports of runs.
@@ -121,11 +121,11 @@ func (r *Report) JSON(w io.Writer) error { return experiment.EncodeJSON(w, r) }
 // Save writes the report in all formats into a folder.
 func (r *Report) Save(dir string) error {
 	errs := []error{
-		collect.WriteFile(filepath.Join(dir, reportFile), r.JSON),
-		collect.WriteFile(filepath.Join(dir, markdownFile), r.Markdown),
+		result.WriteFile(filepath.Join(dir, reportFile), r.JSON),
+		result.WriteFile(filepath.Join(dir, markdownFile), r.Markdown),
 	}
 	for _, p := range r.plots() {
-		errs = append(errs, collect.WriteFile(filepath.Join(dir, p.file), p.chart.SVG))
+		errs = append(errs, result.WriteFile(filepath.Join(dir, p.file), p.chart.SVG))
 	}
 	return errors.Join(errs...)
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // The report's files in a sweep's folder, beside charts and merged profiles.
@@ -20,11 +20,11 @@ const (
 func (r *Report) Files(dir string) error {
 	errs := []error{
 		experiment.WriteJSON(filepath.Join(dir, ReportFile), r),
-		collect.WriteFile(filepath.Join(dir, MarkdownFile), r.Markdown),
+		result.WriteFile(filepath.Join(dir, MarkdownFile), r.Markdown),
 		r.mergeProfiles(dir),
 	}
 	for _, c := range r.charts() {
-		errs = append(errs, collect.WriteFile(filepath.Join(dir, c.file), c.chart.SVG))
+		errs = append(errs, result.WriteFile(filepath.Join(dir, c.file), c.chart.SVG))
 	}
 	return errors.Join(errs...)
 }

@@ -13,9 +13,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // The files of a sweep's folder.
@@ -129,7 +129,7 @@ func failure(dir string) string {
 }
 
 func writeFile(path string, data []byte) error {
-	return collect.WriteFile(path, func(w io.Writer) error {
+	return result.WriteFile(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

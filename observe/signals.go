@@ -1,17 +1,10 @@
-package collect
+package observe
 
-import "strings"
-
-// Signals are the four golden signals, as far as the control plane's metrics and
-// our own figures show them; times in seconds, sizes in bytes. Names that begin
-// with "pilot_", "process_" or "go_" are the control plane's metrics, the others
-// ours.
-type Signals struct {
-	Latency    map[string]float64 `json:"latency,omitempty"`
-	Traffic    map[string]float64 `json:"traffic,omitempty"`
-	Errors     map[string]float64 `json:"errors,omitempty"`
-	Saturation map[string]float64 `json:"saturation,omitempty"`
-}
+import (
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"strings"
+)
 
 // The metrics that signals and stages are made of, under istiod's names.
 func latencyMetrics() []string {
@@ -60,20 +53,20 @@ func MissingMetrics(scrapes ...[]byte) ([]string, error) {
 
 // AddSignals fills in the four golden signals from the control plane's metrics,
 // its cost, and what the proxies saw. ControlPlane must be set.
-func (r *Result) AddSignals() {
-	s := &Signals{
+func AddSignals(r *result.Result) {
+	s := &observed.Signals{
 		Latency: make(map[string]float64), Traffic: make(map[string]float64),
 		Errors: make(map[string]float64), Saturation: make(map[string]float64),
 	}
 	c := r.ControlPlane
 	if c.Metrics != nil {
-		s.addMetrics(c.Metrics)
+		addMetrics(s, c.Metrics)
 	}
 	if p := r.Propagation; p != nil {
 		if p.All != nil {
 			s.Latency["endToEnd.p50"], s.Latency["endToEnd.p99"] = p.All.P50, p.All.P99
 		}
-		s.Errors["unreached"] = float64(p.Unreached)
+		s.Errors["undelivered"] = float64(p.Undelivered)
 	}
 	if v := r.Volume; v != nil && v.WireBytes != nil {
 		s.Traffic["wireBytes"] = float64(v.WireBytes.In)
@@ -88,7 +81,7 @@ func (r *Result) AddSignals() {
 	c.Signals = s
 }
 
-func (s *Signals) addMetrics(m *Metrics) {
+func addMetrics(s *observed.Signals, m *observed.Metrics) {
 	for _, name := range latencyMetrics() {
 		if q := m.Histograms[name]; q != nil {
 			s.Latency[name+".p50"], s.Latency[name+".p99"] = q.P50, q.P99

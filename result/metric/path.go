@@ -1,7 +1,8 @@
-package collect
+package metric
 
 import (
 	"fmt"
+	"github.com/xdsbench/xdsbench/result"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,14 +32,14 @@ type metric struct {
 // allMetrics lists every number and yes-or-no in a Result, by its path of JSON names.
 func allMetrics() []metric {
 	var found []metric
-	walk(reflect.TypeFor[Result](), "", unitNone, func(m metric) { found = append(found, m) })
+	walk(reflect.TypeFor[result.Result](), "", unitNone, func(m metric) { found = append(found, m) })
 	slices.SortFunc(found, func(a, b metric) int { return strings.Compare(a.name, b.name) })
 	return found
 }
 
 // MetricNames lists the metrics that an SLO may limit. A "*" stands for any key,
 // as in "volume.byType.*.bytes".
-func MetricNames() []string {
+func Names() []string {
 	var names []string
 	for _, m := range allMetrics() {
 		names = append(names, m.name)
@@ -104,7 +105,7 @@ func lookUp(name string) (metric, error) {
 			return m, nil
 		}
 	}
-	return metric{}, fmt.Errorf("%q is not a metric; valid are %s", name, strings.Join(MetricNames(), ", "))
+	return metric{}, fmt.Errorf("%q is not a metric; valid are %s", name, strings.Join(Names(), ", "))
 }
 
 // matches compares a name with a pattern. A last "*" stands for all the rest:
@@ -124,8 +125,8 @@ func matches(pattern, name string) bool {
 	return name == ""
 }
 
-// value returns a metric of the result; false if the result does not have it.
-func (r *Result) value(name string) (float64, bool) {
+// valueOf returns a metric of the result; false if the result does not have it.
+func valueOf(r *result.Result, name string) (float64, bool) {
 	return resolve(reflect.ValueOf(r), name)
 }
 

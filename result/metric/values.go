@@ -1,6 +1,7 @@
-package collect
+package metric
 
 import (
+	"github.com/xdsbench/xdsbench/result"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type Value struct {
 }
 
 // Values lists every number of the result, in the order of their names. True is 1.
-func (r *Result) Values() []Value {
+func Values(r *result.Result) []Value {
 	var all []Value
 	each(reflect.ValueOf(r), Value{}, func(v Value) { all = append(all, v) })
 	slices.SortFunc(all, func(a, b Value) int { return strings.Compare(a.Name, b.Name) })
@@ -71,11 +72,11 @@ func (v Value) below(f reflect.StructField) (Value, bool) {
 
 // IsMetric reports whether a name means metrics of results. A "*" in it stands
 // for any one part between dots, and a last one for all the rest.
-func IsMetric(name string) bool {
+func Exists(name string) bool {
 	return slices.ContainsFunc(allMetrics(), func(m metric) bool {
 		return matches(name, m.name) || matches(m.name, name)
 	})
 }
 
 // MatchMetric reports whether a name that IsMetric holds for means this metric.
-func MatchMetric(pattern, name string) bool { return matches(pattern, name) }
+func Match(pattern, name string) bool { return matches(pattern, name) }

@@ -1,6 +1,10 @@
-package collect
+package result
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
+)
 
 // Schema names the layout of a result file.
 const Schema = "xdsbench/result/v1"
@@ -11,19 +15,19 @@ type Result struct {
 	Schema  string `json:"schema"`
 	Partial bool   `json:"partial"`
 	// Profile is the resolved profile.
-	Profile      json.RawMessage `json:"profile,omitempty"`
-	Environment  *Environment    `json:"environment,omitempty"`
-	Proxies      *Proxies        `json:"proxies,omitempty"`
-	Sync         *Sync           `json:"sync,omitempty"`
-	Mutations    *Mutations      `json:"mutations,omitempty"`
-	Propagation  *Propagation    `json:"propagation,omitempty"`
-	Volume       *Volume         `json:"volume,omitempty"`
-	Acks         *Acks           `json:"acks,omitempty"`
-	Convergence  *Convergence    `json:"convergence,omitempty"`
-	Outages      []Outage        `json:"outages,omitempty"`
-	ControlPlane *ControlPlane   `json:"controlPlane,omitempty"`
-	Harness      *Harness        `json:"harness,omitempty"`
-	SLO          []SLO           `json:"slo,omitempty"`
+	Profile      json.RawMessage        `json:"profile,omitempty"`
+	Environment  *Environment           `json:"environment,omitempty"`
+	Proxies      *Proxies               `json:"proxies,omitempty"`
+	Sync         *Sync                  `json:"sync,omitempty"`
+	Mutations    *Mutations             `json:"mutations,omitempty"`
+	Propagation  *Propagation           `json:"propagation,omitempty"`
+	Volume       *Volume                `json:"volume,omitempty"`
+	Acks         *Acks                  `json:"acks,omitempty"`
+	Convergence  *Convergence           `json:"convergence,omitempty"`
+	Outages      []Outage               `json:"outages,omitempty"`
+	ControlPlane *observed.ControlPlane `json:"controlPlane,omitempty"`
+	Harness      *Harness               `json:"harness,omitempty"`
+	SLO          []SLO                  `json:"slo,omitempty"`
 	// Warnings are caveats to the numbers.
 	Warnings []string `json:"warnings,omitempty"`
 	// Errors are contradictions inside the numbers: a result with errors is not
@@ -32,10 +36,10 @@ type Result struct {
 
 	// MutationRows and ProxyRows become mutations.csv and proxies.csv when the
 	// result is saved. Load does not read them back.
-	MutationRows []MutationRow `json:"-"`
-	ProxyRows    []ProxyRow    `json:"-"`
+	MutationRows []rows.Mutation `json:"-"`
+	ProxyRows    []rows.Proxy    `json:"-"`
 	// TimelineRows become timeline.csv.
-	TimelineRows []TimelineRow `json:"-"`
+	TimelineRows []rows.Timeline `json:"-"`
 }
 
 // Environment says where and with what a run was made.
@@ -82,13 +86,13 @@ type Sync struct {
 	ConfigBytesByType   map[string]int64 `json:"configBytesByType,omitempty" unit:"bytes"`
 	// Volume is what was sent before the steady phase.
 	Volume *Volume `json:"volume,omitempty"`
-	// Unexplained counts states seen before the steady phase that are not the
+	// UnknownStates counts states seen before the steady phase that are not the
 	// mesh's: a control plane that still read its objects sends such states.
-	Unexplained int64 `json:"unexplained"`
+	UnknownStates int64 `json:"unknownStates"`
 }
 
 // Mutations counts mutations of the steady phase. Applied is Complete plus
-// Incomplete plus Silent.
+// Incomplete plus Noop.
 type Mutations struct {
 	Scheduled int `json:"scheduled"`
 	Applied   int `json:"applied"`
@@ -100,8 +104,8 @@ type Mutations struct {
 	// are part of Applied.
 	Unanswered int `json:"unanswered,omitempty"`
 	Late       int `json:"late"`
-	Silent     int `json:"silent"`
-	// Complete mutations have no unreached pair.
+	Noop       int `json:"noop"`
+	// Complete mutations have no undelivered pair.
 	Complete   int            `json:"complete"`
 	Incomplete int            `json:"incomplete"`
 	WarmUp     int            `json:"warmUp,omitempty"`
@@ -112,11 +116,11 @@ type Mutations struct {
 
 // Propagation says how long mutations took to reach the proxies.
 type Propagation struct {
-	// All has a sample per delivered pair, from intended to received; FromAck
+	// All has a sample per delivered pair, from scheduled to received; FromAck
 	// the same from the API server's answer.
 	All     *Distribution `json:"all,omitempty" unit:"s"`
 	FromAck *Distribution `json:"fromAck,omitempty" unit:"s"`
-	// Arrived is All without the harness's own part: from intended to when the
+	// Arrived is All without the harness's own part: from scheduled to when the
 	// message's last bytes reached this machine, as the kernel saw them. LastArrived
 	// is LastProxy so.
 	Arrived     *Distribution `json:"arrived,omitempty" unit:"s"`
@@ -128,11 +132,11 @@ type Propagation struct {
 	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
 	// Noise is how sure the quantiles of All are.
 	Noise *Noise `json:"noise,omitempty"`
-	// Expected is Deliveries + Unreached + Interrupted + Retired.
+	// Expected is Deliveries + Undelivered + Interrupted + Retired.
 	Expected    int64 `json:"expected"`
 	Deliveries  int64 `json:"deliveries"`
-	Superseded  int64 `json:"superseded"`
-	Unreached   int64 `json:"unreached"`
+	Coalesced   int64 `json:"coalesced"`
+	Undelivered int64 `json:"undelivered"`
 	Interrupted int64 `json:"interrupted"`
 	Retired     int64 `json:"retired"`
 	// Unobserved deliveries have no latency: the state came back before anything
@@ -142,19 +146,19 @@ type Propagation struct {
 	Unrecordable int64 `json:"unrecordable,omitempty"`
 	// ReceivedBeforeAck deliveries precede the API server's answer: not in FromAck.
 	ReceivedBeforeAck int64 `json:"receivedBeforeAck,omitempty"`
-	// Unexplained received states equal none that the mesh had since the proxy's
+	// UnknownStates received states equal none that the mesh had since the proxy's
 	// last one; Regressed are those that equal an older one.
-	Unexplained int64 `json:"unexplained"`
-	Regressed   int64 `json:"regressed,omitempty"`
+	UnknownStates int64 `json:"unknownStates"`
+	Regressed     int64 `json:"regressed,omitempty"`
 	// Recurred received states show that the one before, which the mesh had more
 	// than once, was taken for its newest occurrence too early. Of up to as many
 	// deliveries per mutation between the two the latency is too short.
-	Recurred int64              `json:"recurred,omitempty"`
-	Examples []UnexplainedState `json:"unexplainedExamples,omitempty"`
+	Recurred int64          `json:"recurred,omitempty"`
+	Examples []UnknownState `json:"unknownStateExamples,omitempty"`
 }
 
 // UnexplainedState is one received state that no mutation explains.
-type UnexplainedState struct {
+type UnknownState struct {
 	Proxy     int     `json:"proxy"`
 	Cluster   string  `json:"cluster"`
 	Received  string  `json:"received"`
@@ -212,16 +216,16 @@ type Acks struct {
 type Convergence struct {
 	// Diverged counts proxies that hold a wrong set of endpoints somewhere.
 	Diverged int `json:"diverged"`
-	// GhostEndpoints are held but should be gone; MissingEndpoints the reverse.
+	// StaleEndpoints are held but should be gone; MissingEndpoints the reverse.
 	// Both are summed over proxies.
-	GhostEndpoints   int64 `json:"ghostEndpoints"`
+	StaleEndpoints   int64 `json:"staleEndpoints"`
 	MissingEndpoints int64 `json:"missingEndpoints"`
 	// MissingClusters are clusters of the mesh that a proxy does not subscribe
 	// to, summed over proxies: it was never told of them.
 	MissingClusters int64 `json:"missingClusters,omitempty"`
-	// GhostEndpointsInOutage is the most that were held at the end of a time
+	// StaleEndpointsInOutage is the most that were held at the end of a time
 	// without a control plane; absent if there was none.
-	GhostEndpointsInOutage *int64 `json:"ghostEndpointsInOutage,omitempty"`
+	StaleEndpointsInOutage *int64 `json:"staleEndpointsInOutage,omitempty"`
 	StuckWarming           *int   `json:"stuckWarming,omitempty"`
 	// OrderingViolations are resources that nothing had subscribed to.
 	OrderingViolations int64        `json:"orderingViolations"`
@@ -232,79 +236,8 @@ type Convergence struct {
 type Divergence struct {
 	Proxy   int    `json:"proxy"`
 	Cluster string `json:"cluster"`
-	Ghosts  int    `json:"ghosts"`
+	Stale   int    `json:"stale"`
 	Missing int    `json:"missing"`
-}
-
-// ControlPlane describes the control plane under test.
-type ControlPlane struct {
-	Kind         string   `json:"kind,omitempty"`
-	Version      string   `json:"version,omitempty"`
-	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
-	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
-	// Steady is what it cost from the start of steady load to the end of the drain.
-	Steady  *Cost    `json:"steady,omitempty"`
-	Metrics *Metrics `json:"metrics,omitempty"`
-	// Missing lists the metrics that stages and signals need and that it does
-	// not serve.
-	Missing []string `json:"missing,omitempty"`
-	Stages  *Stages  `json:"stages,omitempty"`
-	Signals *Signals `json:"signals,omitempty"`
-	// ProxyStatus is what it says of the proxies at the end of the run, if it has
-	// istiod's page /debug/syncz.
-	ProxyStatus *ProxyStatus     `json:"proxyStatus,omitempty"`
-	Profiles    []ProfileSummary `json:"profiles,omitempty"`
-	// Replicas are there if there are several. The sums over them are above.
-	Replicas []Replica `json:"replicas,omitempty"`
-	// ConnectionImbalance is the most connections of a replica at the end, over the
-	// mean of all: 1 if they are even, as many as there are replicas if one has all.
-	ConnectionImbalance *float64 `json:"connectionImbalance,omitempty"`
-}
-
-// ProxyStatus counts, over all connected proxies, the types that each asked for,
-// by whether the control plane has the ACK of what it sent last. The names are
-// those of istioctl proxy-status.
-type ProxyStatus struct {
-	Proxies int `json:"proxies"`
-	Synced  int `json:"synced"`
-	NotSent int `json:"notSent"`
-	Stale   int `json:"stale"`
-}
-
-// Cost is what a process used in a span of time.
-type Cost struct {
-	WallSeconds float64 `json:"wallSeconds" unit:"s"`
-	CPUSeconds  float64 `json:"cpuSeconds" unit:"s"`
-	// Cores is CPUSeconds per second; PeakCores that of the busiest second.
-	Cores     float64 `json:"cores"`
-	PeakCores float64 `json:"peakCores"`
-	// PeakRSSBytes is the largest resident memory seen at the end of a second.
-	PeakRSSBytes int64 `json:"peakRSSBytes" unit:"bytes"`
-}
-
-// ProfileSummary says what one pprof profile of the control plane holds.
-type ProfileSummary struct {
-	// Kind is "cpu", "heap", "allocs", "mutex", "block", "goroutine" or "trace".
-	Kind string `json:"kind"`
-	// File is its path within the results folder.
-	File string `json:"file"`
-	// Seconds is how long was observed; 0 is a snapshot.
-	Seconds float64 `json:"seconds,omitempty" unit:"s"`
-	// Sample is what Total counts, such as "cpu" in "nanoseconds".
-	Sample string `json:"sample,omitempty"`
-	Unit   string `json:"unit,omitempty"`
-	Total  int64  `json:"total,omitempty"`
-	// Parts is each part's share of Total, from 0 to 1.
-	Parts map[string]float64 `json:"parts,omitempty"`
-	// Top are the functions with the largest share of their own.
-	Top []FunctionShare `json:"top,omitempty"`
-}
-
-// FunctionShare is one function's own share of a profile.
-type FunctionShare struct {
-	Function string  `json:"function"`
-	Part     string  `json:"part"`
-	Share    float64 `json:"share"`
 }
 
 // Harness says what the harness cost, and whether it was the bottleneck.
@@ -316,7 +249,7 @@ type Harness struct {
 	// steady load to the end of the drain.
 	SteadyCores *float64 `json:"steadyCores,omitempty"`
 	GOMAXPROCS  int      `json:"gomaxprocs,omitempty"`
-	// ScheduleLag is from intended to issued; StampLag from when a
+	// ScheduleLag is from scheduled to issued; StampLag from when a
 	// message's last bytes reached this machine to its stamp, a part of every latency
 	// that is our own.
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
@@ -329,31 +262,12 @@ type Harness struct {
 	Reasons     []string `json:"reasons,omitempty"`
 }
 
-// MutationRow is one line of mutations.csv. Times are seconds: Intended, Issued
-// and Acked from the start of the steady phase (Acked is 0 without an answer),
-// First to Last from the intended time, Median and P99 within 1 %.
-type MutationRow struct {
-	Seq, Op                         uint64
-	Kind, Step, Service, Object     string
-	Intended, Issued, Acked         float64
-	Late, Silent, Failed            bool
-	Expected, Delivered, Superseded int64
-	Unreached, Interrupted, Retired int64
-	Sampled                         bool // whether the next four hold
-	First, Median, P99, Last        float64
-}
-
-// ProxyRow is one line of proxies.csv. Times are seconds; P50 and P99 are
-// within 10 %. Diverged counts the clusters that are wrong at the end.
-type ProxyRow struct {
-	Proxy                              int
-	Name, Variant                      string
-	Ready                              bool
-	TimeToReady                        float64
-	ConfigBytes                        int64
-	Disconnects, Refused               int64
-	Responses, Bytes, Nacks            int64
-	Deliveries, Unreached, Interrupted int64
-	Diverged                           int
-	P50, P99, Max                      float64
+// Plus adds the counts of another.
+func (t Traffic) Plus(o Traffic) Traffic {
+	return Traffic{
+		Responses: t.Responses + o.Responses,
+		Resources: t.Resources + o.Resources,
+		Removed:   t.Removed + o.Removed,
+		Bytes:     t.Bytes + o.Bytes,
+	}
 }

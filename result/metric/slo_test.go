@@ -1,27 +1,29 @@
-package collect_test
+package metric_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 func TestSLOsAreEvaluated(t *testing.T) {
 	rss := int64(50e6)
-	r := &collect.Result{
-		Proxies:     &collect.Proxies{Ready: 990, Requested: 1000},
-		Propagation: &collect.Propagation{All: &collect.Distribution{Count: 3, P99: 1.5}, Unreached: 2},
-		Volume: &collect.Volume{
-			ByType:    map[string]collect.Traffic{"eds": {Bytes: 9e6}},
-			ByVariant: map[string]collect.VariantTraffic{"sotw": {Traffic: collect.Traffic{Responses: 7}}},
+	r := &result.Result{
+		Proxies:     &result.Proxies{Ready: 990, Requested: 1000},
+		Propagation: &result.Propagation{All: &result.Distribution{Count: 3, P99: 1.5}, Undelivered: 2},
+		Volume: &result.Volume{
+			ByType:    map[string]result.Traffic{"eds": {Bytes: 9e6}},
+			ByVariant: map[string]result.VariantTraffic{"sotw": {Traffic: result.Traffic{Responses: 7}}},
 		},
-		ControlPlane: &collect.ControlPlane{
+		ControlPlane: &observed.ControlPlane{
 			PeakRSSBytes: &rss,
-			Metrics:      &collect.Metrics{Counters: map[string]float64{`rejects{type="a.b"}`: 3}},
+			Metrics:      &observed.Metrics{Counters: map[string]float64{`rejects{type="a.b"}`: 3}},
 		},
-		Harness: &collect.Harness{Saturated: true},
+		Harness: &result.Harness{Saturated: true},
 	}
 	for _, x := range []struct {
 		metric, limit string
@@ -32,7 +34,7 @@ func TestSLOsAreEvaluated(t *testing.T) {
 		{"propagation.all.p99", "1500ms", true, 1.5},
 		{"propagation.all.p99", "1.4", false, 1.5},
 		{"propagation.all.count", ">= 3", true, 3},
-		{"propagation.unreached", "0", false, 2},
+		{"propagation.undelivered", "0", false, 2},
 		{"proxies.ready", ">=1000", false, 990},
 		{"proxies.ready", "<= 990", true, 990},
 		{"volume.byType.eds.bytes", "9MB", true, 9e6},
@@ -42,7 +44,7 @@ func TestSLOsAreEvaluated(t *testing.T) {
 		{`controlPlane.metrics.counters.rejects{type="a.b"}`, "3", true, 3},
 		{"harness.saturated", "0", false, 1},
 	} {
-		got, err := collect.EvaluateSLO(r, map[string]string{x.metric: x.limit})
+		got, err := metric.Evaluate(r, map[string]string{x.metric: x.limit})
 		if err != nil {
 			t.Errorf("%s: %v", x.metric, err)
 			continue
@@ -55,11 +57,11 @@ func TestSLOsAreEvaluated(t *testing.T) {
 
 func TestUnmeasuredSLOIsMissed(t *testing.T) {
 	slo := map[string]string{"propagation.all.p99": "2s", "convergence.stuckWarming": "0", "volume.byType.eds.bytes": "1MB"}
-	got, err := collect.EvaluateSLO(&collect.Result{Convergence: &collect.Convergence{}, Volume: &collect.Volume{}}, slo)
+	got, err := metric.Evaluate(&result.Result{Convergence: &result.Convergence{}, Volume: &result.Volume{}}, slo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || !slices.IsSortedFunc(got, func(a, b collect.SLO) int { return strings.Compare(a.Metric, b.Metric) }) {
+	if len(got) != 3 || !slices.IsSortedFunc(got, func(a, b result.SLO) int { return strings.Compare(a.Metric, b.Metric) }) {
 		t.Fatalf("verdicts = %+v, want three in order", got)
 	}
 	for _, v := range got {
@@ -74,14 +76,14 @@ func TestInvalidSLOsAreAllListed(t *testing.T) {
 		"propagation.p99":           "2s",       // no such metric
 		"propagation.all":           "2s",       // not a number
 		"propagation.all.p99.x":     "2s",       // too deep
-		"propagation.unreached":     "2s",       // a count is no time
+		"propagation.undelivered":     "2s",       // a count is no time
 		"propagation.all.max":       "10MB",     // a time is no size
 		"controlPlane.cpuSeconds":   "soon",     // no number
 		"volume.wireBytes.in":       "1 minute", // no size
 		"propagation.all.p50":       "NaN",
 		"propagation.lastProxy.p99": "2s", // right
 	}
-	err := collect.ValidateSLO(slo)
+	err := metric.Validate(slo)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -94,17 +96,17 @@ func TestInvalidSLOsAreAllListed(t *testing.T) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
 	}
-	if _, err := collect.EvaluateSLO(&collect.Result{}, slo); err == nil {
+	if _, err := metric.Evaluate(&result.Result{}, slo); err == nil {
 		t.Error("evaluated all the same")
 	}
 }
 
 func TestMetricNamesAreTheResultsNumbers(t *testing.T) {
-	names := collect.MetricNames()
+	names := metric.Names()
 	for _, want := range []string{
-		"propagation.all.p99", "propagation.unreached", "sync.configBytesPerProxy.max", "volume.byType.*.bytes",
+		"propagation.all.p99", "propagation.undelivered", "sync.configBytesPerProxy.max", "volume.byType.*.bytes",
 		"volume.byVariant.*.byType.*.responses", "controlPlane.metrics.histograms.*.p99", "harness.saturated",
-		"convergence.ghostEndpoints", "sync.volume.wireBytes.out", "acks.nackLoopRate",
+		"convergence.staleEndpoints", "sync.volume.wireBytes.out", "acks.nackLoopRate",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing", want)
@@ -114,7 +116,7 @@ func TestMetricNamesAreTheResultsNumbers(t *testing.T) {
 		if strings.Contains(name, "..") || strings.Contains(name, "warnings") || strings.Contains(name, "istogram.") {
 			t.Errorf("%s is no metric", name)
 		}
-		if err := collect.ValidateSLO(map[string]string{strings.ReplaceAll(name, "*", "x"): "1"}); err != nil {
+		if err := metric.Validate(map[string]string{strings.ReplaceAll(name, "*", "x"): "1"}); err != nil {
 			t.Errorf("%s is listed but not valid: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package collect_test
+package metric_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // documented returns the names of metrics in docs/metrics.md, endings expanded.
@@ -46,7 +46,7 @@ func documented(t *testing.T) []string {
 
 func TestEveryMetricIsDocumented(t *testing.T) {
 	names := documented(t)
-	for _, name := range collect.MetricNames() {
+	for _, name := range metric.Names() {
 		if !slices.Contains(names, name) {
 			t.Errorf("docs/metrics.md does not say what %s is", name)
 		}
@@ -54,7 +54,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 }
 
 func TestNoDocumentedMetricIsGone(t *testing.T) {
-	known := collect.MetricNames()
+	known := metric.Names()
 	for _, name := range documented(t) {
 		// Columns of timeline.csv and the endings themselves have no dot inside.
 		if strings.Contains(strings.TrimPrefix(name, "."), ".") && !slices.Contains(known, name) {

@@ -1,15 +1,15 @@
-package collect
+package result
 
 import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // The files of a saved result.
@@ -36,13 +36,13 @@ func (r *Result) Save(dir string) error {
 		return e.Encode(r)
 	})
 	if r.MutationRows != nil {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, MutationsFile), mutationHeader(), r.MutationRows, MutationRow.fields))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, MutationsFile), rows.MutationHeader(), r.MutationRows, rows.Mutation.Fields))
 	}
 	if r.ProxyRows != nil {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, ProxiesFile), proxyHeader(), r.ProxyRows, ProxyRow.fields))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, ProxiesFile), rows.ProxyHeader(), r.ProxyRows, rows.Proxy.Fields))
 	}
 	if r.TimelineRows != nil {
-		err = errors.Join(err, writeCSV(filepath.Join(dir, TimelineFile), timelineHeader(r.TimelineRows), r.TimelineRows, TimelineRow.fields))
+		err = errors.Join(err, writeCSV(filepath.Join(dir, TimelineFile), rows.TimelineHeader(r.TimelineRows), r.TimelineRows, rows.Timeline.Fields))
 	}
 	return err
 }
@@ -110,56 +110,4 @@ func writeCSV[Row any](path string, header []string, rows []Row, fields func(Row
 		c.Flush()
 		return errors.Join(err, c.Error())
 	})
-}
-
-func mutationHeader() []string {
-	return []string{
-		"seq", "op", "kind", "step", "service", "object", "intended_offset", "issued", "acked",
-		"late", "silent", "failed", "expected", "delivered", "superseded", "unreached", "interrupted", "retired",
-		"first", "median", "p99", "last",
-	}
-}
-
-func (r MutationRow) fields() []string {
-	f := []string{
-		strconv.FormatUint(r.Seq, 10), strconv.FormatUint(r.Op, 10), r.Kind, r.Step, r.Service, r.Object,
-		seconds(r.Intended), seconds(r.Issued), present(r.Acked),
-		strconv.FormatBool(r.Late), strconv.FormatBool(r.Silent), strconv.FormatBool(r.Failed),
-		number(r.Expected), number(r.Delivered), number(r.Superseded),
-		number(r.Unreached), number(r.Interrupted), number(r.Retired),
-	}
-	if !r.Sampled {
-		return append(f, "", "", "", "")
-	}
-	return append(f, seconds(r.First), seconds(r.Median), seconds(r.P99), seconds(r.Last))
-}
-
-func proxyHeader() []string {
-	return []string{
-		"proxy", "name", "variant", "ready", "time_to_ready", "config_bytes", "disconnects", "refused",
-		"responses", "bytes", "nacks", "deliveries", "unreached", "interrupted", "diverged", "p50", "p99", "max",
-	}
-}
-
-func (r ProxyRow) fields() []string {
-	return []string{
-		strconv.Itoa(r.Proxy), r.Name, r.Variant, strconv.FormatBool(r.Ready), present(r.TimeToReady),
-		number(r.ConfigBytes), number(r.Disconnects), number(r.Refused),
-		number(r.Responses), number(r.Bytes), number(r.Nacks),
-		number(r.Deliveries), number(r.Unreached), number(r.Interrupted), strconv.Itoa(r.Diverged),
-		present(r.P50), present(r.P99), present(r.Max),
-	}
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// seconds writes seconds to the microsecond.
-func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 6, 64) }
-
-// present leaves a cell empty where there is no figure.
-func present(s float64) string {
-	if s == 0 {
-		return ""
-	}
-	return seconds(s)
 }

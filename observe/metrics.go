@@ -1,4 +1,4 @@
-package collect
+package observe
 
 import (
 	"bytes"
@@ -10,43 +10,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
-// Metrics is what the control plane's own metrics say of the time between two
-// scrapes. Keys are series in Prometheus notation, without the label "le".
-type Metrics struct {
-	// Gauges are as in the second scrape.
-	Gauges map[string]float64 `json:"gauges,omitempty"`
-	// Counters are increases; those that did not move are left out.
-	Counters map[string]float64 `json:"counters,omitempty"`
-	// Histograms are of the observations between the scrapes; summed over all
-	// labels, and left out without an observation.
-	Histograms map[string]*Quantiles `json:"histograms,omitempty"`
-	// Restarted says that the process, or a replica, was started between the
-	// scrapes: its counters and histograms then count from its start.
-	Restarted bool `json:"restarted,omitempty"`
-}
-
-// Quantiles are estimates from a Prometheus histogram, interpolated linearly
-// within a bucket as histogram_quantile does, in the unit of the metric.
-type Quantiles struct {
-	Count int64   `json:"count"`
-	Mean  float64 `json:"mean"`
-	P50   float64 `json:"p50"`
-	P90   float64 `json:"p90"`
-	P99   float64 `json:"p99"`
-	// Width is the width of the bucket that P99 lies in: its uncertainty.
-	Width float64 `json:"width"`
-	// P50Low and P50Width are the lower edge and the width of P50's bucket.
-	P50Low   float64 `json:"p50Low"`
-	P50Width float64 `json:"p50Width"`
-	// Beyond says that P99 lies above the last bucket edge, which is given instead.
-	Beyond bool `json:"beyond,omitempty"`
-}
-
 // MetricsDiff compares two scrapes in the Prometheus text format.
-func MetricsDiff(before, after []byte) (*Metrics, error) {
-	return MetricsOfReplicas([][]byte{before}, [][]byte{after})
+func Gained(before, after []byte) (*observed.Metrics, error) {
+	return GainedByReplicas([][]byte{before}, [][]byte{after})
 }
 
 // families are metrics by name.
@@ -65,14 +34,15 @@ func gauge(all families, name string) float64 {
 	return sum
 }
 
-func (m *Metrics) add(name string, now, old *dto.MetricFamily) {
+// addFamily adds what a family of metrics gained.
+func addFamily(m *observed.Metrics, name string, now, old *dto.MetricFamily) {
 	switch now.GetType() {
 	case dto.MetricType_GAUGE:
 		if !keepGauge(name) {
 			return
 		}
 		for _, x := range now.GetMetric() {
-			m.addGauge(name, seriesName(name, x), x.GetGauge().GetValue())
+			addGauge(m, name, seriesName(name, x), x.GetGauge().GetValue())
 		}
 	case dto.MetricType_COUNTER:
 		moved := make(map[string]float64)
@@ -141,11 +111,11 @@ func (b buckets) minus(o buckets) buckets {
 }
 
 // quantiles returns nil for a histogram without observations.
-func quantiles(b buckets) *Quantiles {
+func quantiles(b buckets) *observed.Quantiles {
 	if b.count <= 0 {
 		return nil
 	}
-	q := &Quantiles{Count: int64(b.count), Mean: b.sum / b.count}
+	q := &observed.Quantiles{Count: int64(b.count), Mean: b.sum / b.count}
 	q.P50, q.P50Width, _ = b.quantile(0.5)
 	q.P50Low = b.lower(q.P50)
 	q.P90, _, _ = b.quantile(0.9)

@@ -1,8 +1,9 @@
-package collect
+package metric
 
 import (
 	"errors"
 	"fmt"
+	"github.com/xdsbench/xdsbench/result"
 	"maps"
 	"math"
 	"slices"
@@ -11,23 +12,11 @@ import (
 	"time"
 )
 
-// SLO is the verdict on one limit.
-type SLO struct {
-	Metric string `json:"metric"`
-	// Limit is as the profile has it.
-	Limit string `json:"limit"`
-	// Value is absent if the run did not measure the metric; the SLO is then missed.
-	Value *float64 `json:"value,omitempty"`
-	// Unit of Value is "s", "bytes" or empty.
-	Unit string `json:"unit,omitempty"`
-	Pass bool   `json:"pass"`
-}
-
 // ValidateSLO reports every metric that does not exist and every limit that
 // cannot be read. A limit is a number, a duration ("250ms") for a metric in
 // seconds, or a size ("10MB", "16MiB") for one in bytes. The value may be at
 // most the limit; a limit that begins with ">=" is a lower one.
-func ValidateSLO(slo map[string]string) error {
+func Validate(slo map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(slo)) {
 		m, err := lookUp(name)
@@ -42,11 +31,11 @@ func ValidateSLO(slo map[string]string) error {
 }
 
 // EvaluateSLO compares a result with limits, in the order of the metrics' names.
-func EvaluateSLO(r *Result, slo map[string]string) ([]SLO, error) {
-	if err := ValidateSLO(slo); err != nil {
+func Evaluate(r *result.Result, slo map[string]string) ([]result.SLO, error) {
+	if err := Validate(slo); err != nil {
 		return nil, err
 	}
-	var verdicts []SLO
+	var verdicts []result.SLO
 	for _, name := range slices.Sorted(maps.Keys(slo)) {
 		m, err := lookUp(name)
 		if err != nil {
@@ -56,8 +45,8 @@ func EvaluateSLO(r *Result, slo map[string]string) ([]SLO, error) {
 		if err != nil {
 			return nil, err
 		}
-		verdict := SLO{Metric: name, Limit: slo[name], Unit: string(m.unit)}
-		if value, ok := r.value(name); ok {
+		verdict := result.SLO{Metric: name, Limit: slo[name], Unit: string(m.unit)}
+		if value, ok := valueOf(r, name); ok {
 			verdict.Value = &value
 			verdict.Pass = limit.holds(value)
 		}
@@ -129,4 +118,15 @@ func parseSize(text string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("size %q: no unit", text)
+}
+
+// ParseLimit reads a limit of an SLO on this metric, in the metric's unit: seconds,
+// bytes or none. lower is true if it bounds from below.
+func ParseLimit(metric, text string) (bound float64, lower bool, err error) {
+	m, err := lookUp(metric)
+	if err != nil {
+		return 0, false, err
+	}
+	l, err := parseLimit(text, m.unit)
+	return l.bound, l.lower, err
 }

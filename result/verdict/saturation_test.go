@@ -1,4 +1,4 @@
-package collect_test
+package verdict_test
 
 import (
 	"strings"
@@ -7,11 +7,13 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // lag returns a distribution of samples, each so many times.
-func lag(t *testing.T, times map[time.Duration]int64) *collect.Distribution {
+func lag(t *testing.T, times map[time.Duration]int64) *result.Distribution {
 	t.Helper()
 	h := hdrhistogram.New(1000, int64(time.Hour), 3)
 	for d, n := range times {
@@ -23,7 +25,7 @@ func lag(t *testing.T, times map[time.Duration]int64) *collect.Distribution {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &collect.Distribution{
+	return &result.Distribution{
 		Count: h.TotalCount(), P99: float64(h.ValueAtPercentile(99)) / 1e9, Histogram: string(encoded),
 	}
 }
@@ -46,10 +48,8 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 		"five of 2000, over but never": {1995, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := collect.Harness{ScheduleLag: lag(t, map[time.Duration]int64{fast: test.fast, slow: test.slow})}
-			if err := collect.StartSelfMeter().Stop(&h, nil); err != nil {
-				t.Fatal(err)
-			}
+			h := result.Harness{ScheduleLag: lag(t, map[time.Duration]int64{fast: test.fast, slow: test.slow})}
+			verdict.Saturation(&h, self.Pauses{}, nil)
 			late := strings.Contains(strings.Join(h.Reasons, "\n"), "issued late")
 			if late != test.saturated || late && !h.Saturated {
 				t.Errorf("saturated %v, reasons %q", h.Saturated, h.Reasons)
@@ -59,16 +59,14 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 }
 
 func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
-	h := collect.Harness{
+	h := result.Harness{
 		ScheduleLag: lag(t, map[time.Duration]int64{time.Millisecond: 30, 20 * time.Millisecond: 10}),
 	}
-	latencies := collect.Propagation{
-		All:     &collect.Distribution{Count: 100, P50: 0.01, P90: 0.02, P99: 0.03},
-		Arrived: &collect.Distribution{Count: 100, P50: 0.008, P90: 0.014, P99: 0.015},
+	latencies := result.Propagation{
+		All:     &result.Distribution{Count: 100, P50: 0.01, P90: 0.02, P99: 0.03},
+		Arrived: &result.Distribution{Count: 100, P50: 0.008, P90: 0.014, P99: 0.015},
 	}
-	if err := collect.StartSelfMeter().Stop(&h, &latencies); err != nil {
-		t.Fatal(err)
-	}
+	verdict.Saturation(&h, self.Pauses{}, &latencies)
 	reasons := strings.Join(h.Reasons, "\n")
 	for _, want := range []string{
 		"issued late (10 of 40 by more than 10ms, p99 20", "6ms of every proxy's p90 of 20ms (limit 5ms or a tenth)",
@@ -92,16 +90,14 @@ func TestOwnPartOfALatencyIsABottleneckBeyondATenth(t *testing.T) {
 		"arrived unlike it": {400 * time.Millisecond, -time.Millisecond, false},
 	} {
 		for _, last := range []bool{false, true} {
-			all := &collect.Distribution{Count: 1, P99: test.all.Seconds()}
-			arrived := &collect.Distribution{Count: 1, P99: (test.all - test.own).Seconds()}
-			p := collect.Propagation{All: all, Arrived: arrived}
+			all := &result.Distribution{Count: 1, P99: test.all.Seconds()}
+			arrived := &result.Distribution{Count: 1, P99: (test.all - test.own).Seconds()}
+			p := result.Propagation{All: all, Arrived: arrived}
 			if last {
-				p = collect.Propagation{LastProxy: all, LastArrived: arrived}
+				p = result.Propagation{LastProxy: all, LastArrived: arrived}
 			}
-			var h collect.Harness
-			if err := collect.StartSelfMeter().Stop(&h, &p); err != nil {
-				t.Fatal(err)
-			}
+			var h result.Harness
+			verdict.Saturation(&h, self.Pauses{}, &p)
 			if blamed := strings.Contains(strings.Join(h.Reasons, "\n"), "time stamp"); blamed != test.saturated {
 				t.Errorf("%s, last proxy %v: %v, reasons %q", name, last, blamed, h.Reasons)
 			}

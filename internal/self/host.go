@@ -1,4 +1,4 @@
-package collect
+package self
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Host describes the machine and the Go runtime that this process runs on. What
 // the system does not tell is left out, and the error says why.
-func Host() (*Environment, error) {
-	e := &Environment{
+func Host() (*result.Environment, error) {
+	e := &result.Environment{
 		Versions:   map[string]string{"go": runtime.Version()},
 		CPUs:       runtime.NumCPU(),
 		GOMAXPROCS: runtime.GOMAXPROCS(0),
@@ -22,10 +23,10 @@ func Host() (*Environment, error) {
 	if err != nil {
 		return e, fmt.Errorf("describing the host: %w", err)
 	}
-	return e, errors.Join(e.addCPU(fs), e.addMemory(fs), e.addKernel(fs))
+	return e, errors.Join(addCPU(e, fs), addMemory(e, fs), addKernel(e, fs))
 }
 
-func (e *Environment) addCPU(fs procfs.FS) error {
+func addCPU(e *result.Environment, fs procfs.FS) error {
 	cpus, err := fs.CPUInfo()
 	if err != nil {
 		return fmt.Errorf("describing the CPU: %w", err)
@@ -36,7 +37,7 @@ func (e *Environment) addCPU(fs procfs.FS) error {
 	return nil
 }
 
-func (e *Environment) addMemory(fs procfs.FS) error {
+func addMemory(e *result.Environment, fs procfs.FS) error {
 	memory, err := fs.Meminfo()
 	if err != nil {
 		return fmt.Errorf("describing the memory: %w", err)
@@ -47,7 +48,7 @@ func (e *Environment) addMemory(fs procfs.FS) error {
 	return nil
 }
 
-func (e *Environment) addKernel(fs procfs.FS) error {
+func addKernel(e *result.Environment, fs procfs.FS) error {
 	release, err := fs.SysctlStrings("kernel.osrelease")
 	if err != nil {
 		return fmt.Errorf("describing the kernel: %w", err)

@@ -1,4 +1,4 @@
-package collect_test
+package observe_test
 
 import (
 	"math"
@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 const scrapeBefore = `
@@ -56,14 +58,14 @@ pilot_proxy_convergence_time_count 110
 `
 
 func TestMetricsAreDifferences(t *testing.T) {
-	m, err := collect.MetricsDiff([]byte(scrapeBefore), []byte(scrapeAfter))
+	m, err := observe.Gained([]byte(scrapeBefore), []byte(scrapeAfter))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &collect.Metrics{
+	want := &observed.Metrics{
 		Gauges:   map[string]float64{"process_start_time_seconds": 100, `pilot_xds{version="1.31"}`: 12, `pilot_xds{version="1.30"}`: 3},
 		Counters: map[string]float64{`pilot_xds_pushes{type="eds"}`: 20, `pilot_xds_pushes{type="lds"}`: 2, `pilot_total_xds_rejects{node="n",type="eds"}`: 4},
-		Histograms: map[string]*collect.Quantiles{
+		Histograms: map[string]*observed.Quantiles{
 			// 50 of 100 up to 0.1, 50 more up to 0.5: the median is the edge, rank 90
 			// is 40 of 50 into the second bucket.
 			"pilot_proxy_convergence_time": {Count: 100, Mean: 0.2, P50: 0.1, P90: 0.42, P99: 0.492, Width: 0.4, P50Width: 0.1},
@@ -73,8 +75,8 @@ func TestMetricsAreDifferences(t *testing.T) {
 	if diff := cmp.Diff(want, m, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
-	r := &collect.Result{ControlPlane: &collect.ControlPlane{Metrics: m}}
-	r.AddSignals()
+	r := &result.Result{ControlPlane: &observed.ControlPlane{Metrics: m}}
+	observe.AddSignals(r)
 	s := r.ControlPlane.Signals
 	for name, x := range map[string]struct{ got, want float64 }{
 		"latency":  {s.Latency["pilot_proxy_convergence_time.p99"], 0.492},
@@ -92,7 +94,7 @@ func TestMetricsAreDifferences(t *testing.T) {
 func TestRestartedControlPlaneCountsFromItsStart(t *testing.T) {
 	before := []byte("# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 1\n# TYPE x counter\nx 50\n")
 	after := []byte("# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds 2\n# TYPE x counter\nx 3\n")
-	m, err := collect.MetricsDiff(before, after)
+	m, err := observe.Gained(before, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +104,10 @@ func TestRestartedControlPlaneCountsFromItsStart(t *testing.T) {
 }
 
 func TestUnreadableMetricsAreAnError(t *testing.T) {
-	if _, err := collect.MetricsDiff(nil, []byte("<html>")); err == nil {
+	if _, err := observe.Gained(nil, []byte("<html>")); err == nil {
 		t.Error("no error for a page")
 	}
-	if _, err := collect.MetricsDiff([]byte("{"), nil); err == nil {
+	if _, err := observe.Gained([]byte("{"), nil); err == nil {
 		t.Error("no error for a brace")
 	}
 }

@@ -1,9 +1,9 @@
-package collect_test
+package metric_test
 
 import (
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 func TestLimitIsReadInTheUnitOfItsMetric(t *testing.T) {
@@ -18,13 +18,13 @@ func TestLimitIsReadInTheUnitOfItsMetric(t *testing.T) {
 		{"controlPlane.peakRSSBytes", "4GiB", 4 << 30, false},
 		{"propagation.deliveries", ">=10", 10, true},
 	} {
-		bound, lower, err := collect.ParseLimit(c.metric, c.text)
+		bound, lower, err := metric.ParseLimit(c.metric, c.text)
 		if bound != c.bound || lower != c.lower || err != nil {
 			t.Errorf("%s %s: %g, lower %t, error %v", c.metric, c.text, bound, lower, err)
 		}
 	}
 	for _, c := range [][2]string{{"propagation.all.p98", "1s"}, {"propagation.all.p99", "soon"}} {
-		if _, _, err := collect.ParseLimit(c[0], c[1]); err == nil {
+		if _, _, err := metric.ParseLimit(c[0], c[1]); err == nil {
 			t.Errorf("%s %s: no error", c[0], c[1])
 		}
 	}
