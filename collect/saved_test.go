@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestSavedResultLoads(t *testing.T) {
@@ -37,7 +39,7 @@ func TestSavedResultLoads(t *testing.T) {
 	if err != nil || len(entries) != 3 {
 		t.Errorf("folder holds %v (%v), want three files and nothing temporary", entries, err)
 	}
-	mutations := readCSV(t, filepath.Join(dir, result.MutationsFile))
+	mutations := readCSV(t, filepath.Join(dir, rows.MutationsFile))
 	if len(mutations) != 3 {
 		t.Fatalf("mutations.csv: %q", mutations)
 	}
@@ -52,7 +54,7 @@ func TestSavedResultLoads(t *testing.T) {
 	if got := cell(mutations, 2, "noop") + cell(mutations, 2, "first"); got != "true" {
 		t.Errorf("no-op mutation: %q, want true and no latency", got)
 	}
-	proxies := readCSV(t, filepath.Join(dir, result.ProxiesFile))
+	proxies := readCSV(t, filepath.Join(dir, rows.ProxiesFile))
 	for column, want := range map[string]string{"proxy": "0", "variant": "sotw", "ready": "true", "time_to_ready": "0.050000", "deliveries": "1", "responses": "2", "p99": "0.001000", "max": "0.001000"} {
 		if got := cell(proxies, 1, column); got != want {
 			t.Errorf("proxies.csv, %s = %q, want %q", column, got, want)
@@ -61,7 +63,7 @@ func TestSavedResultLoads(t *testing.T) {
 	if err := loaded.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	if again := readCSV(t, filepath.Join(dir, result.MutationsFile)); len(again) != 3 {
+	if again := readCSV(t, filepath.Join(dir, rows.MutationsFile)); len(again) != 3 {
 		t.Errorf("saving a loaded result changed mutations.csv: %q", again)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/churn"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/result"
@@ -70,18 +71,18 @@ func (r *run) observeAfter(ctx context.Context) error {
 
 // scrape reads each replica's metrics and keeps them in the results folder. A
 // target without metrics is no error, and one that does not answer a warning.
-func (r *run) scrape(ctx context.Context, file string) ([][]byte, error) {
+func (r *run) scrape(ctx context.Context, name string) ([][]byte, error) {
 	texts := make([][]byte, len(r.replicas))
 	var errs []error
 	for i := range r.replicas {
 		var err error
-		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(file, i))
+		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(name, i))
 		errs = append(errs, err)
 	}
 	return texts, errors.Join(errs...)
 }
 
-func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, error) {
+func (r *run) scrapeReplica(ctx context.Context, i int, name string) ([]byte, error) {
 	text, err := r.replicas[i].Scrape(ctx)
 	switch {
 	case errors.Is(err, target.ErrNoMetrics):
@@ -90,7 +91,7 @@ func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, er
 		r.warn("control-plane metrics: %s%v", r.which([]int{i}), err)
 		return nil, ctx.Err()
 	}
-	return text, result.WriteFile(filepath.Join(r.cfg.Dir, file), func(w io.Writer) error {
+	return text, file.Write(filepath.Join(r.cfg.Dir, name), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/hotspot"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/profiles"
-	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -127,8 +127,8 @@ func (p *profiler) snapshots(ctx context.Context, steady time.Duration) {
 // take fetches one profile, keeps it as it is, and sums it up. It returns nil
 // if it cannot be had.
 func (p *profiler) take(ctx context.Context, kind string, seconds int) []byte {
-	file := kind + ".pb.gz"
-	data, err := p.fetch(ctx, kind, seconds, file)
+	name := kind + ".pb.gz"
+	data, err := p.fetch(ctx, kind, seconds, name)
 	if err != nil {
 		p.warn(ctx, err)
 		return nil
@@ -139,19 +139,19 @@ func (p *profiler) take(ctx context.Context, kind string, seconds int) []byte {
 		return nil
 	}
 	if sum.Total == 0 && (kind == "mutex" || kind == "block") {
-		p.r.warn("profiles: %s: empty: a Go program has this profile only if it switches it on (runtime.SetMutexProfileFraction, SetBlockProfileRate)", file)
+		p.r.warn("profiles: %s: empty: a Go program has this profile only if it switches it on (runtime.SetMutexProfileFraction, SetBlockProfileRate)", name)
 	}
-	p.keep(summary(kind, file, float64(seconds), sum))
+	p.keep(summary(kind, name, float64(seconds), sum))
 	return data
 }
 
 // fetch reads a profile and writes it to a file in the profiles' folder.
-func (p *profiler) fetch(ctx context.Context, kind string, seconds int, file string) ([]byte, error) {
+func (p *profiler) fetch(ctx context.Context, kind string, seconds int, name string) ([]byte, error) {
 	data, err := p.r.replicas[0].FetchProfile(ctx, kind, seconds)
 	if err != nil {
 		return nil, err
 	}
-	return data, result.WriteFile(filepath.Join(p.r.cfg.Dir, profilesDir, file), func(w io.Writer) error {
+	return data, file.Write(filepath.Join(p.r.cfg.Dir, profilesDir, name), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -169,9 +169,9 @@ func (p *profiler) warn(ctx context.Context, err error) {
 	}
 }
 
-func summary(kind, file string, seconds float64, sum *hotspot.Summary) observed.ProfileSummary {
+func summary(kind, name string, seconds float64, sum *hotspot.Summary) observed.ProfileSummary {
 	s := observed.ProfileSummary{
-		Kind: kind, File: filepath.Join(profilesDir, file), Seconds: seconds,
+		Kind: kind, File: filepath.Join(profilesDir, name), Seconds: seconds,
 		Sample: sum.Sample, Unit: sum.Unit, Total: sum.Total, Parts: sum.Parts,
 	}
 	for _, f := range sum.Top {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -22,8 +23,8 @@ const (
 // Files writes the reports that belong beside a saved result.
 func Files(dir string, r *result.Result) error {
 	return errors.Join(
-		result.WriteFile(filepath.Join(dir, MarkdownFile), func(w io.Writer) error { return Markdown(w, r) }),
-		result.WriteFile(filepath.Join(dir, LatencyFile), func(w io.Writer) error { return Histograms(w, r) }),
+		file.Write(filepath.Join(dir, MarkdownFile), func(w io.Writer) error { return Markdown(w, r) }),
+		file.Write(filepath.Join(dir, LatencyFile), func(w io.Writer) error { return Histograms(w, r) }),
 	)
 }
 

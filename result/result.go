@@ -2,12 +2,13 @@ package result
 
 import (
 	"encoding/json"
+
 	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 // Schema names the layout of a result file.
-const Schema = "xdsbench/result/v1"
+const Schema = "xdsbench/result/v2"
 
 // Result is what one run found. Sections and distributions that a run did not
 // measure are absent, never zero. Times are seconds, sizes are bytes.
@@ -157,7 +158,7 @@ type Propagation struct {
 	Examples []UnknownState `json:"unknownStateExamples,omitempty"`
 }
 
-// UnexplainedState is one received state that no mutation explains.
+// UnknownState is one received state that no mutation explains.
 type UnknownState struct {
 	Proxy     int     `json:"proxy"`
 	Cluster   string  `json:"cluster"`
@@ -270,4 +271,16 @@ func (t Traffic) Plus(o Traffic) Traffic {
 		Removed:   t.Removed + o.Removed,
 		Bytes:     t.Bytes + o.Bytes,
 	}
+}
+
+// SLO is the verdict on one limit.
+type SLO struct {
+	Metric string `json:"metric"`
+	// Limit is as the profile has it.
+	Limit string `json:"limit"`
+	// Value is absent if the run did not measure the metric; the SLO is then missed.
+	Value *float64 `json:"value,omitempty"`
+	// Unit of Value is "s", "bytes" or empty.
+	Unit string `json:"unit,omitempty"`
+	Pass bool   `json:"pass"`
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/experiment/compare"
-	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 const compareLong = `Compares two sets of saved runs, and says whether the new one is a regression.
@@ -112,7 +112,7 @@ func (f *compareFlags) run(s streams, before, after string) error {
 // print writes to stdout, or to the file of -o whole.
 func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
 	if f.out != "" {
-		return result.WriteFile(f.out, write)
+		return file.Write(f.out, write)
 	}
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

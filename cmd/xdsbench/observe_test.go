@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestRunObservesTheControlPlane(t *testing.T) {
@@ -23,7 +24,7 @@ func TestRunObservesTheControlPlane(t *testing.T) {
 	}
 	r := load(t, dir)
 	checkStages(t, r.ControlPlane.Stages)
-	checkTimeline(t, filepath.Join(dir, result.TimelineFile), r)
+	checkTimeline(t, filepath.Join(dir, rows.TimelineFile), r)
 	var kinds []string
 	for _, p := range r.ControlPlane.Profiles {
 		kinds = append(kinds, p.Kind)

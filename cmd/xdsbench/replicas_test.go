@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T) {
@@ -94,7 +95,7 @@ func checkReplicas(t *testing.T, dir string, r *result.Result, victim int) {
 	if i := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cross-check") }); i >= 0 {
 		t.Error(r.Warnings[i])
 	}
-	checkConnections(t, filepath.Join(dir, result.TimelineFile))
+	checkConnections(t, filepath.Join(dir, rows.TimelineFile))
 }
 
 // checkConnections checks that the connections per replica in each line of a

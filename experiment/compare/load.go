@@ -79,6 +79,9 @@ func loadRun(file string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("loading a result: %w", err)
 	}
+	if data, err = result.Upgrade(data, file); err != nil {
+		return Run{}, err
+	}
 	res, err := result.Decode(data, file)
 	if err != nil {
 		return Run{}, err

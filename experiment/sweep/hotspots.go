@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
@@ -143,7 +144,7 @@ func mergeFiles(to string, files iter.Seq[string]) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return result.WriteFile(to, func(w io.Writer) error { return merged.Write(w) })
+	return file.Write(to, func(w io.Writer) error { return merged.Write(w) })
 }
 
 // contrast is the parts of two settings' processor time side by side.

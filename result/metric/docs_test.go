@@ -14,7 +14,7 @@ import (
 // documented returns the names of metrics in docs/metrics.md, endings expanded.
 func documented(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,11 @@ package metric
 
 import (
 	"fmt"
-	"github.com/xdsbench/xdsbench/result"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // unit is what a number in a result measures.
@@ -104,6 +105,9 @@ func lookUp(name string) (metric, error) {
 		if matches(m.name, name) {
 			return m, nil
 		}
+	}
+	if now, ok := result.RenamedMetric(name); ok {
+		return metric{}, fmt.Errorf("%q is now called %q", name, now)
 	}
 	return metric{}, fmt.Errorf("%q is not a metric; valid are %s", name, strings.Join(Names(), ", "))
 }

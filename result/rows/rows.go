@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// MutationRow is one line of mutations.csv. Times are seconds: Scheduled, Issued
+// Mutation is one line of mutations.csv. Times are seconds: Scheduled, Issued
 // and Acked from the start of the steady phase (Acked is 0 without an answer),
 // First to Last from the scheduled time, Median and P99 within 1 %.
 type Mutation struct {
@@ -18,7 +18,7 @@ type Mutation struct {
 	First, Median, P99, Last          float64
 }
 
-// ProxyRow is one line of proxies.csv. Times are seconds; P50 and P99 are
+// Proxy is one line of proxies.csv. Times are seconds; P50 and P99 are
 // within 10 %. Diverged counts the clusters that are wrong at the end.
 type Proxy struct {
 	Proxy                                int
@@ -33,7 +33,7 @@ type Proxy struct {
 	P50, P99, Max                        float64
 }
 
-func MutationHeader() []string {
+func mutationHeader() []string {
 	return []string{
 		"seq", "op", "kind", "step", "service", "object", "scheduled_offset", "issued", "acked",
 		"late", "noop", "failed", "expected", "delivered", "coalesced", "undelivered", "interrupted", "retired",
@@ -41,7 +41,7 @@ func MutationHeader() []string {
 	}
 }
 
-func (r Mutation) Fields() []string {
+func (r Mutation) fields() []string {
 	f := []string{
 		strconv.FormatUint(r.Seq, 10), strconv.FormatUint(r.Op, 10), r.Kind, r.Step, r.Service, r.Object,
 		seconds(r.Scheduled), seconds(r.Issued), present(r.Acked),
@@ -55,14 +55,14 @@ func (r Mutation) Fields() []string {
 	return append(f, seconds(r.First), seconds(r.Median), seconds(r.P99), seconds(r.Last))
 }
 
-func ProxyHeader() []string {
+func proxyHeader() []string {
 	return []string{
 		"proxy", "name", "variant", "ready", "time_to_ready", "config_bytes", "disconnects", "refused",
 		"responses", "bytes", "nacks", "deliveries", "undelivered", "interrupted", "diverged", "p50", "p99", "max",
 	}
 }
 
-func (r Proxy) Fields() []string {
+func (r Proxy) fields() []string {
 	return []string{
 		strconv.Itoa(r.Proxy), r.Name, r.Variant, strconv.FormatBool(r.Ready), present(r.TimeToReady),
 		number(r.ConfigBytes), number(r.Disconnects), number(r.Refused),

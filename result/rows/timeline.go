@@ -1,10 +1,8 @@
 package rows
 
-import (
-	"strconv"
-)
+import "strconv"
 
-// TimelineRow is one line of timeline.csv: a second of the run, or what the
+// Timeline is one line of timeline.csv: a second of the run, or what the
 // last one had of it. T is its end, in seconds from the start of the steady
 // phase (negative before). Fields that were not to be had are nil.
 type Timeline struct {
@@ -31,7 +29,7 @@ type Timeline struct {
 }
 
 // timelineHeader names the columns of rows with so many replicas.
-func TimelineHeader(rows []Timeline) []string {
+func timelineHeader(rows []Timeline) []string {
 	header := []string{"t", "phase", "mutations", "deliveries", "p50", "p99", "pushes", "bytes_in", "pending", "connected", "ready"}
 	if len(rows) > 0 {
 		for i := range rows[0].Connections {
@@ -41,7 +39,7 @@ func TimelineHeader(rows []Timeline) []string {
 	return append(header, "cores", "rss_bytes", "harness_cores", "event")
 }
 
-func (r Timeline) Fields() []string {
+func (r Timeline) fields() []string {
 	rss := ""
 	if r.RSSBytes != nil {
 		rss = number(*r.RSSBytes)

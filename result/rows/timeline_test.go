@@ -21,7 +21,7 @@ func TestTimelineLeavesCellsEmptyThatItHasNoFigureFor(t *testing.T) {
 	if err := r.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(filepath.Join(dir, result.TimelineFile))
+	f, err := os.Open(filepath.Join(dir, rows.TimelineFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestTimelineHasAColumnPerReplica(t *testing.T) {
 	if err := r.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(filepath.Join(dir, result.TimelineFile))
+	f, err := os.Open(filepath.Join(dir, rows.TimelineFile))
 	if err != nil {
 		t.Fatal(err)
 	}
