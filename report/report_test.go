@@ -16,6 +16,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
@@ -72,7 +73,7 @@ func fullResult(t *testing.T) *result.Result {
 	return &result.Result{
 		Schema:      result.Schema,
 		Profile:     json.RawMessage(`{"name":"quickstart","seed":7,"mesh":{"namespaces":5,"services":100,"endpointsPerService":5},"phases":{"steady":"20s"}}`),
-		Environment: &result.Environment{StartedAt: "2026-01-02T15:04:05Z", Target: "embedded on API server in memory", CPUs: 8, Memory: 16 << 30},
+		Environment: &result.Environment{StartedAt: "2026-01-02T15:04:05Z", Target: "embedded on an in-memory API server", CPUs: 8, Memory: 16 << 30},
 		Proxies:     &result.Proxies{Requested: 200, Connected: 200, Ready: 200, Disconnects: 1, ByVariant: map[string]int{"sotw": 100, "delta": 100}},
 		Sync: &result.Sync{
 			TimeToReady:         spread(t, 200, 20*time.Millisecond, 1200*time.Millisecond),
@@ -176,7 +177,9 @@ func TestTextIsAsInTheGoldenFiles(t *testing.T) {
 	for name, r := range map[string]*result.Result{"full": fullResult(t), "failed": failedResult(t), "bare": bareResult()} {
 		golden(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
 	}
-	golden(t, "color.txt", func(w io.Writer) error { return report.Text(w, failedResult(t), report.Options{Color: true}) })
+	golden(t, "color.txt", func(w io.Writer) error {
+		return report.Text(w, failedResult(t), report.Options{TextOptions: doc.TextOptions{Color: true}})
+	})
 }
 
 func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
@@ -189,7 +192,7 @@ func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
 		Warnings:    []string{"a caveat"},
 	}
 	r.Sync.Volume.ByType = map[string]result.Traffic{"eds": {Responses: 800, Bytes: 1_200_000}, "cds": {Responses: 400, Bytes: 300_000}}
-	golden(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r) })
+	golden(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
 }
 
 func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {

@@ -119,7 +119,7 @@ func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
 	if f.format == "json" {
 		return errors.Join(err, report.JSON(s.stdout, res))
 	}
-	return errors.Join(err, report.Fleet(s.stdout, res))
+	return errors.Join(err, report.Fleet(s.stdout, res, report.Options{TextOptions: terminal(s.stdout)}))
 }
 
 func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) error {

@@ -95,8 +95,8 @@ func TestDumpShowsWhatOneProxyHolds(t *testing.T) {
 		for _, want := range []string{
 			"sidecar~198.18.0.1~xdsbench-0.default~default.svc.cluster.local (" + variant + "): connected, ready",
 			"TYPE", "SUBSCRIPTION", "WARMING",
-			"SERVICE FQDN", "web.demo.svc.cluster.local   80",
-			"10.1.0.1:8080   HEALTHY     " + demoCluster, "10.1.0.2:8080   UNHEALTHY",
+			"SERVICE FQDN", "web.demo.svc.cluster.local  80",
+			"10.1.0.1:8080  HEALTHY    " + demoCluster, "10.1.0.2:8080  UNHEALTHY",
 			"LISTENER", "Route: 80", "VHOST NAME",
 		} {
 			if !strings.Contains(stdout, want) {

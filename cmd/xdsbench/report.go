@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 )
@@ -56,7 +59,7 @@ func printerFor(format string) (printer, error) {
 	switch format {
 	case "text":
 		return func(w io.Writer, r *result.Result, dir string) error {
-			return report.Text(w, r, report.Options{Dir: dir})
+			return report.Text(w, r, report.Options{TextOptions: terminal(w), Dir: dir})
 		}, nil
 	case "json":
 		return func(w io.Writer, r *result.Result, _ string) error { return report.JSON(w, r) }, nil
@@ -65,4 +68,18 @@ func printerFor(format string) (printer, error) {
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}
+}
+
+// terminal returns how text is written to w: in colour and as wide as the window if it
+// is a terminal, else as it comes. NO_COLOR is that of no-color.org.
+func terminal(w io.Writer) doc.TextOptions {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return doc.TextOptions{}
+	}
+	o := doc.TextOptions{Color: os.Getenv("NO_COLOR") == ""}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+		o.Width = width
+	}
+	return o
 }
