@@ -50,7 +50,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 	}
 	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	r.explain(res, lines)
-	checkErr := r.crossChecks(res)
+	checkErr := r.crossCheck()
 	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)
 	res.SLO = slo
 	return res, errors.Join(profileErr, checkErr, sloErr)

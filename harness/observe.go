@@ -32,8 +32,8 @@ type observation struct {
 	// the drain. Of a replica without metrics they are nil.
 	start, before, after [][]byte
 	// Our own counts per replica, at the same times as the latter two.
-	countsBefore, countsAfter []replicaCounts
-	sync                      *syncCheck
+	countsBefore, countsAfter []observe.Counts
+	sync                      *observe.SyncCheck
 	usage                     *target.Usage
 	wire                      result.WireBytes // before steady load
 	costs                     []costReading    // before steady load and after the drain
@@ -112,7 +112,7 @@ func (r *run) controlPlane() *observed.ControlPlane {
 	info := r.target.Info()
 	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
 	if r.observed.sync != nil {
-		c.ProxyStatus = &r.observed.sync.status
+		c.ProxyStatus = new(r.observed.sync.Status())
 	}
 	if u := r.observed.usage; u != nil {
 		peak := int64(u.PeakRSSBytes)

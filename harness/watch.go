@@ -145,7 +145,7 @@ func (r *run) beginAbsence(ctx context.Context, at event.Time, lost []int, plann
 func (r *run) connectedTo(replicas []int) (sum int64) {
 	counts := r.countReplicas()
 	for _, i := range replicas {
-		sum += counts[i].connected
+		sum += counts[i].Connected
 	}
 	return sum
 }
@@ -194,7 +194,7 @@ func (r *run) startAgain(ctx context.Context, lost []int) error {
 	var wg sync.WaitGroup
 	for k, i := range lost {
 		p := r.replicas[i]
-		p.born.Store(&counts[i])
+		p.countsAtRestart.Store(&counts[i])
 		wg.Go(func() {
 			if errs[k] = p.Restart(ctx); errs[k] != nil {
 				p.gone = true
