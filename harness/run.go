@@ -47,7 +47,7 @@ type run struct {
 	sink      *fleetSink
 	fleet     *fakeproxy.Fleet
 	meter     *self.Meter
-	profile   *selfProfile // nil unless asked for
+	profile   *self.Profile // nil unless asked for
 	crew      crew
 	clusters  map[string]map[string]string // see clustersOf
 
@@ -82,6 +82,7 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
 		return nil, invalid(err)
 	}
+	defer self.BudgetGarbage()()
 	closeLog, err := r.makeDir()
 	if err != nil {
 		return nil, err
@@ -95,11 +96,11 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {
-		return nil, errors.Join(err, r.profile.stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
+		return nil, errors.Join(err, r.profile.Stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
 	err = r.measure(ctx)
 	partial := err != nil || ctx.Err() != nil
-	profileErr := r.profile.stop()
+	profileErr := r.profile.Stop()
 	res, finishErr := r.finish(ctx, partial)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
@@ -179,7 +180,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.crew.identities = nil // the fleet has them
 	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
 	if r.cfg.SelfProfile {
-		if r.profile, err = startSelfProfile(r.cfg.Dir); err != nil {
+		if r.profile, err = self.StartProfile(r.cfg.Dir); err != nil {
 			return err
 		}
 	}

@@ -65,8 +65,9 @@ type standing struct {
 	want      int
 	began     time.Time
 
-	cancel context.CancelFunc
-	wait   sync.WaitGroup
+	cancel     context.CancelFunc
+	wait       sync.WaitGroup
+	stopBudget func()
 }
 
 // stand lets a fleet connect. It stays until stop is called, also when ctx ends.
@@ -90,6 +91,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 	}); err != nil {
 		return nil, err
 	}
+	s.stopBudget = self.BudgetGarbage()
 	s.meter = self.Start()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
@@ -100,6 +102,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 func (s *standing) stop() {
 	s.cancel()
 	s.wait.Wait()
+	s.stopBudget()
 }
 
 // status says how the fleet is doing.
