@@ -28,7 +28,7 @@ func (r *run) readCost(ctx context.Context) {
 
 // explain adds to a result where the time went and what it cost the control
 // plane, and warns of what could not be seen.
-func (r *run) explain(res *result.Result, lines []rows.Timeline) {
+func (r *run) addStagesAndCost(res *result.Result, lines []rows.Timeline) {
 	res.TimelineRows = lines
 	c := res.ControlPlane
 	c.Steady = steadyCost(r.observed.costs, lines)

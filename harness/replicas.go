@@ -23,8 +23,8 @@ type replica struct {
 
 	// tend is held by who takes it down or brings it back, and guards gone: that it
 	// will not come back.
-	tend sync.Mutex
-	gone bool
+	lifecycle sync.Mutex
+	gone      bool
 
 	// countsAtRestart are our counts when it was last started again; nil if it never
 	// was.
@@ -105,7 +105,7 @@ func (r *run) offer(replicas []int, offered bool) {
 }
 
 // which names replicas in a sentence, such as "replica 1 "; "" if there is one.
-func (r *run) which(replicas []int) string {
+func (r *run) replicaNames(replicas []int) string {
 	if !r.several() {
 		return ""
 	}

@@ -24,7 +24,7 @@ func (r *run) checkSync(ctx context.Context) {
 			pages[i], err = observe.ParseSyncPage(text)
 		}
 		if err != nil {
-			r.warn("cross-check: %s%v", r.which([]int{i}), err)
+			r.warn("cross-check: %s%v", r.replicaNames([]int{i}), err)
 			continue
 		}
 		read = true
@@ -33,7 +33,7 @@ func (r *run) checkSync(ctx context.Context) {
 		return
 	}
 	var c observe.SyncCheck
-	for i, name := range r.crew.names {
+	for i, name := range r.roster.names {
 		nonces, address, connected := r.fleet.Nonces(i)
 		if page := pages[r.ownerOf(address)]; connected && page != nil {
 			c.Add(page, name, r.ownNonces(i, nonces))

@@ -213,7 +213,7 @@ func (t *timeline) events(now *reading) (phase, event string) {
 	for i, p := range t.r.replicas {
 		name := "target "
 		if t.r.several() {
-			name = t.r.which([]int{i})
+			name = t.r.replicaNames([]int{i})
 		}
 		if t.last.pids != nil && now.pids[i] != t.last.pids[i] {
 			found = append(found, name+"restarted")
