@@ -28,7 +28,7 @@ func (b *builder) build(f Final) {
 	r.Propagation = b.propagation()
 	r.Volume = b.volume(steadyPhase)
 	r.Acks = b.acks()
-	if f.Held != nil && f.Truth != nil {
+	if f.Held != nil && f.Truth != nil && !f.Interrupted {
 		r.Convergence = b.c.converge(f)
 		for _, s := range b.c.shards {
 			r.Convergence.OrderingViolations += s.outOfOrder
@@ -107,6 +107,9 @@ func (b *builder) sync() *result.Sync {
 		ConfigBytesPerProxy: b.merged(func(s *shard) mergeable { return s.configBytes }, hdrhistogram.New(1, maxBytes, fleetDigits), 1),
 		ConfigBytesByType:   make(map[string]int64),
 		Volume:              b.volume(syncPhase),
+		TimeToComplete:      b.merged(func(s *shard) mergeable { return s.timeToComplete }, newTimes(), secondsPerNanosecond),
+		IncompleteAtSteady:  b.c.totals.incomplete,
+		ClustersLacking:     b.c.totals.lacking,
 	}
 	for _, s := range b.c.shards {
 		y.UnknownStates += s.unknown[syncPhase]
@@ -143,6 +146,8 @@ func (b *builder) mutations(scheduled int) *result.Mutations {
 			r.Noop++
 		case m.sums.undelivered > 0:
 			r.Incomplete++
+		case m.sums.pending > 0:
+			r.Pending++
 		default:
 			r.Complete++
 		}
@@ -170,7 +175,7 @@ func (b *builder) propagation() *result.Propagation {
 	p.LastArrived = b.times(b.c.totals.lastArrived)
 	p.Spread = b.times(b.c.totals.spread)
 	p.Expected, p.Deliveries, p.Coalesced = sums.expected, sums.delivered, sums.coalesced
-	p.Undelivered, p.Interrupted, p.Retired = sums.undelivered, sums.interrupted, sums.retired
+	p.Undelivered, p.Interrupted, p.Retired, p.Pending = sums.undelivered, sums.interrupted, sums.retired, sums.pending
 	p.Unobserved, p.Unrecordable, p.ReceivedBeforeAck = sums.unobserved, sums.unrecordable, sums.beforeAck
 	return p
 }
