@@ -3,6 +3,7 @@ package controlplane_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -184,5 +185,101 @@ func TestRecordIsWrittenAtTheEnd(t *testing.T) {
 	var r faults.Record
 	if err := json.Unmarshal(data, &r); err != nil || r.Settings[faults.EnvUnserved] != "0.5" {
 		t.Errorf("%v: %s", err, data)
+	}
+}
+
+func TestSecondHalfOfTheClustersComesLate(t *testing.T) {
+	t.Parallel()
+	p := startPlane(t, map[string]string{faults.EnvLateClusters: "3s"}, small()...)
+	began := time.Now()
+	sotw := p.sotw(t, nodeOf("10.0.0.1", "web-a", "shop"))
+	sotw.ask(t, cds)
+	r := sotw.want(t, cds)
+	if got := clusters(t, r.GetResources()); got[db] == nil || got[webHTTP] == nil || got[webTCP] != nil {
+		t.Errorf("first clusters %v", got)
+	}
+	sotw.ack(t, r)
+	delta := p.delta(t, nodeOf("10.0.0.2", "web-b", "shop"))
+	delta.ask(t, cds)
+	if got := clusters(t, unwrap(t, delta.want(t, cds).GetResources())); got[webHTTP] == nil || got[webTCP] != nil {
+		t.Errorf("first clusters over Delta %v", got)
+	}
+
+	// A push in between does not bring them either.
+	p.createService(t, makeService("shop", "cart", "10.96.0.5", httpPort()))
+	if got := clusters(t, sotw.want(t, cds).GetResources()); got[cart] == nil || got[webTCP] != nil {
+		t.Errorf("pushed clusters %v", got)
+	}
+	equalStrings(t, "pushed over Delta", deltaNames(delta.want(t, cds).GetResources()), []string{cart})
+
+	if got := clusters(t, sotw.want(t, cds).GetResources()); got[webHTTP] == nil || got[webTCP] == nil {
+		t.Errorf("last clusters %v", got)
+	}
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("came after %s", took)
+	}
+	equalStrings(t, "last over Delta", deltaNames(delta.want(t, cds).GetResources()), []string{webTCP})
+	if r := p.record(t); !slices.Equal(r.Late, []string{webA, "web-b.shop"}) || r.LateClusters != 2 {
+		t.Errorf("record %+v", r)
+	}
+}
+
+func TestUnansweredTypeIsNeitherAnsweredNorPushed(t *testing.T) {
+	t.Parallel()
+	p := startPlane(t, map[string]string{faults.EnvUnanswered: "sotw/cds,sotw/eds"}, small()...)
+	c := p.sotw(t, nodeOf("10.0.0.1", "web-a", "shop"))
+	c.ask(t, cds)
+	c.ask(t, eds, webHTTP)
+	c.ask(t, lds)
+	c.ack(t, c.want(t, lds))
+	p.createService(t, makeService("shop", "cart", "10.96.0.5", httpPort()))
+	c.ack(t, c.want(t, lds))
+	p.webWith(t, "10.0.0.7")
+	wantSilence(t, c.incoming)
+	if r := p.record(t); len(r.Unanswered) != 2 || r.Unanswered["sotw/cds"] != 1 || r.Unanswered["sotw/eds"] != 1 {
+		t.Errorf("record %+v", r)
+	}
+	subscribeDelta(t, p) // is answered
+}
+
+func TestUnansweredVariantKeepsItsStreamOpen(t *testing.T) {
+	t.Parallel()
+	p := startPlane(t, map[string]string{faults.EnvUnanswered: "delta"}, small()...)
+	c := p.delta(t, nodeOf("10.0.0.1", "web-a", "shop"))
+	c.ask(t, cds)
+	wantSilence(t, c.incoming)
+	subscribeSotw(t, p) // is answered
+}
+
+func TestSilentControlPlaneSendsNothingOnOpenStreams(t *testing.T) {
+	t.Parallel()
+	p := startPlane(t, map[string]string{faults.EnvSilentAfter: "3s"}, small()...)
+	c := subscribeSotw(t, p)
+	eventually(t, "silence", func() bool { return !p.record(t).SilentFrom.IsZero() })
+	p.webWith(t, "10.0.0.7")
+	eventually(t, "a push that is not sent", func() bool { return p.record(t).SilencedResponses == 1 })
+	late := p.delta(t, nodeOf("10.0.0.2", "web-b", "shop"))
+	late.ask(t, cds)
+	wantSilence(t, late.incoming)
+	wantSilence(t, c.incoming)
+}
+
+func TestSilentPagesDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	p := startPlane(t, map[string]string{faults.EnvSilentAfter: "0s", faults.EnvSilentHTTP: "true"}, small()...)
+	for _, path := range []string{"/metrics", "/debug/syncz", "/debug/pprof/"} {
+		eventually(t, path+" does not answer", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), silence)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.HTTP+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			return errors.Is(err, context.DeadlineExceeded)
+		})
 	}
 }

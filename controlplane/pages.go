@@ -34,7 +34,13 @@ func (p *pages) handler() http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p.faults.SilentHTTP() {
+			<-r.Context().Done() // when the client has given up, or at the end
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {

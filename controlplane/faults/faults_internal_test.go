@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
 func TestNoFaultVariableMeansNoFaults(t *testing.T) {
@@ -20,6 +22,7 @@ func TestNoFaultVariableMeansNoFaults(t *testing.T) {
 func TestBadFaultsAreAllNamed(t *testing.T) {
 	_, err := parse(map[string]string{
 		EnvDelay: "fast", EnvUnserved: "3%", EnvLost: "-1", EnvSeed: "x", EnvCPU: "-1ms",
+		EnvLateClusters: "later", EnvUnanswered: "cds,sds", EnvSilentHTTP: "true",
 		prefix + "DELYA": "1ms",
 	})
 	if err == nil {
@@ -27,6 +30,8 @@ func TestBadFaultsAreAllNamed(t *testing.T) {
 	}
 	for _, want := range []string{
 		EnvDelay + `="fast"`, EnvUnserved + `="3%"`, EnvLost + `="-1"`, EnvSeed + `="x"`, EnvCPU + `="-1ms"`,
+		EnvLateClusters + `="later"`, EnvUnanswered + `="cds,sds"`, `"sds" must be a type`,
+		EnvSilentHTTP + " has no effect without " + EnvSilentAfter,
 		"DELYA", "there is no such fault", EnvOrder,
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -155,4 +160,29 @@ func BenchmarkPreciseTimer(b *testing.B) {
 	slices.Sort(late)
 	b.ReportMetric(float64(late[len(late)/2].Microseconds()), "µs-late-p50")
 	b.ReportMetric(float64(late[len(late)*99/100].Microseconds()), "µs-late-p99")
+}
+
+func TestUnansweredNamesTypesVariantsOrBoth(t *testing.T) {
+	for value, want := range map[string][]string{
+		"cds":            {"delta/cds", "sotw/cds"},
+		"delta":          {"delta/cds", "delta/eds", "delta/lds", "delta/rds"},
+		"sotw/cds":       {"sotw/cds"},
+		"delta/rds, eds": {"delta/eds", "delta/rds", "sotw/eds"},
+	} {
+		f, err := New(map[string]string{EnvUnanswered: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, delta := range []bool{false, true} {
+			for kind := range xds.TypeCount {
+				if f.Unanswered(delta, kind) {
+					got = append(got, streamType(delta, kind))
+				}
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %v are not answered, want %v", value, got, want)
+		}
+	}
 }

@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
 // Injector decides what goes wrong and keeps the record of it. On a nil
@@ -17,11 +20,14 @@ type Injector struct {
 	want  settings
 	timer *preciseTimer
 
+	silent atomic.Bool
+
 	mu       sync.Mutex
 	rng      *rand.Rand
-	record   Record // but for what the maps hold
-	unserved map[string]struct{}
-	early    map[string]struct{}
+	record   Record                  // but for what the other fields hold
+	unserved map[string]struct{}     // proxies
+	early    map[string]struct{}     // proxies
+	late     map[string]struct{}     // proxies
 	stale    map[StaleCluster]string // version sent last
 	updates  map[string]int          // changes per cluster
 	changes  int                     // changes in all, for the choice of lost ones
@@ -37,18 +43,23 @@ func New(environ map[string]string) (*Injector, error) {
 		want:     s,
 		timer:    &preciseTimer{},
 		rng:      rand.New(rand.NewPCG(s.seed, 0)),
-		record:   Record{Delays: []time.Duration{}},
+		record:   Record{Delays: []time.Duration{}, Unanswered: make(map[string]int)},
 		unserved: make(map[string]struct{}),
 		early:    make(map[string]struct{}),
+		late:     make(map[string]struct{}),
 		stale:    make(map[StaleCluster]string),
 		updates:  make(map[string]int),
 	}, nil
 }
 
-// Run makes the calls that At arranges, until ctx is done.
+// Run makes the calls that At arranges, until ctx is done. Serving begins with
+// it.
 func (f *Injector) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
+	}
+	if f.want.silentAfter >= 0 {
+		f.At(time.Now().Add(f.want.silentAfter), f.fallSilent)
 	}
 	return f.timer.run(ctx)
 }
@@ -116,6 +127,55 @@ func (f *Injector) RecordEarly(proxy string, resources int) {
 	defer f.mu.Unlock()
 	f.early[proxy] = struct{}{}
 	f.record.EarlyResources += resources
+}
+
+// LateClusters is after which time proxies get the second half of their
+// clusters; 0 is at once.
+func (f *Injector) LateClusters() time.Duration {
+	if f == nil {
+		return 0
+	}
+	return f.want.lateClusters
+}
+
+// RecordLate records clusters that a proxy gets late.
+func (f *Injector) RecordLate(proxy string, clusters int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.late[proxy] = struct{}{}
+	f.record.LateClusters += clusters
+}
+
+// Unanswered tells whether a type is never sent on streams of a variant.
+func (f *Injector) Unanswered(delta bool, t xds.Type) bool {
+	return f != nil && f.want.unanswered[streamType(delta, t)]
+}
+
+// RecordUnanswered records a request that gets no answer.
+func (f *Injector) RecordUnanswered(delta bool, t xds.Type) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record.Unanswered[streamType(delta, t)]++
+}
+
+func (f *Injector) fallSilent() {
+	f.silent.Store(true)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record.SilentFrom = time.Now()
+}
+
+// Silent tells whether nothing is sent any more.
+func (f *Injector) Silent() bool { return f != nil && f.silent.Load() }
+
+// SilentHTTP tells whether pages do not answer any more.
+func (f *Injector) SilentHTTP() bool { return f.Silent() && f.want.silentHTTP }
+
+// RecordSilenced records responses that are not sent for silence.
+func (f *Injector) RecordSilenced(responses int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record.SilencedResponses += responses
 }
 
 // Duplicate inserts copies of some responses after them, drawn by chance, and

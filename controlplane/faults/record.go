@@ -36,6 +36,17 @@ type Record struct {
 	// name them, EarlyResources how many.
 	Early          []string `json:"early"`
 	EarlyResources int      `json:"earlyResources"`
+	// Late are the proxies that got half of their clusters late, LateClusters how
+	// many in all.
+	Late         []string `json:"late"`
+	LateClusters int      `json:"lateClusters"`
+	// Unanswered counts the requests that got no answer, by variant and type, such
+	// as "sotw/cds".
+	Unanswered map[string]int `json:"unanswered"`
+	// SilentFrom is since when nothing is sent any more, if that is so, and
+	// SilencedResponses how many responses were not sent for it.
+	SilentFrom        time.Time `json:"silentFrom,omitzero"`
+	SilencedResponses int       `json:"silencedResponses"`
 	// BurnedPushes each cost the CPU time asked for, BurnedSeconds in all.
 	BurnedPushes  int     `json:"burnedPushes"`
 	BurnedSeconds float64 `json:"burnedSeconds"`
@@ -67,6 +78,8 @@ func (f *Injector) Record(version func(cluster string) string) Record {
 	r.Delays = slices.Clone(r.Delays)
 	r.Unserved = slices.Sorted(maps.Keys(f.unserved))
 	r.Early = slices.Sorted(maps.Keys(f.early))
+	r.Late = slices.Sorted(maps.Keys(f.late))
+	r.Unanswered = maps.Clone(r.Unanswered)
 	r.Lost = append([]LostUpdate{}, r.Lost...)
 	r.Stale = []StaleCluster{}
 	for pair, sent := range f.stale {

@@ -55,7 +55,8 @@ type connection struct {
 	// For injected faults.
 	answered *snapshot.Snapshot // from which requests for endpoints were last answered
 	lastDue  time.Time          // of the pushes that are held back
-	withheld sets.Set[string]   // clusters that are not sent yet
+	early    sets.Set[string]   // clusters that are not sent before their endpoints
+	late     sets.Set[string]   // clusters that are not sent yet
 }
 
 // watch is the state of one type on a stream.
@@ -131,17 +132,17 @@ func (c *connection) resumeLocked(t xds.Type) {
 
 // enqueueLocked puts responses into the outbox; nil ones are left out.
 func (c *connection) enqueueLocked(responses ...*response) {
-	for _, r := range responses {
-		if r != nil {
-			c.outbox = append(c.outbox, r)
-		}
+	responses = slices.DeleteFunc(responses, func(r *response) bool { return r == nil })
+	c.outbox = append(c.outbox, responses...)
+	if c.faults.Silent() {
+		c.faults.RecordSilenced(len(responses))
 	}
 	c.sendNextLocked()
 }
 
 // sendNextLocked puts the next response into the server's channel, if it may.
 func (c *connection) sendNextLocked() {
-	if c.paused || c.closed || c.current != nil || len(c.outbox) == 0 {
+	if c.paused || c.closed || c.current != nil || len(c.outbox) == 0 || c.faults.Silent() {
 		return
 	}
 	c.current = c.outbox[0]

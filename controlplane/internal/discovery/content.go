@@ -24,7 +24,7 @@ func (c *connection) completeResponseLocked(t xds.Type, known map[string]string)
 	switch t {
 	case xds.CDS:
 		c.inbound = c.inboundLocked(s)
-		c.withholdLocked(s)
+		c.withholdClustersLocked(s)
 		r.content = c.withoutWithheldLocked(c.inbound.Clusters)
 	case xds.LDS:
 		r.content = c.inboundLocked(s).Listeners

@@ -61,6 +61,10 @@ func (c *connection) handle(req request, answer func(t xds.Type)) (func(), error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resumeLocked(t)
+	if c.faults.Unanswered(c.delta, t) {
+		c.faults.RecordUnanswered(c.delta, t)
+		return c.pause, nil // not open: pushes leave it out too
+	}
 	if c.watches[t].open {
 		c.acknowledgeLocked(t, req)
 	}
@@ -96,17 +100,18 @@ func (c *connection) answerLocked(t xds.Type, wanted []string, known map[string]
 		}
 	case len(wanted) == 0 || len(subscribed) == 0:
 	case len(wanted) == len(subscribed):
-		c.enqueueLocked(c.completeResponseLocked(t, known), c.withheldClustersLocked(t))
+		c.enqueueLocked(c.completeResponseLocked(t, known), c.clustersAfterEndpointsLocked(t))
 	default:
 		c.enqueueLocked(c.namedResponseLocked(t, wanted, known))
 	}
 }
 
-// received notes the names of a SotW request, for when it is handled.
+// received notes the names of a SotW request that will be handled.
 func (c *connection) received(in *wire.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
+	t, served := xds.TypeOf(in.Message.GetTypeUrl())
+	if served && !c.closed && !c.faults.Unanswered(c.delta, t) {
 		c.inbox = append(c.inbox, in)
 	}
 }
@@ -121,9 +126,8 @@ func (c *connection) namesOfLocked(req *cache.Request) *xds.NameSet {
 		if in.Message == req {
 			return in.Names
 		}
-		if t, known := xds.TypeOf(in.Message.GetTypeUrl()); known {
-			c.server.cfg.Metrics.ExpiredNonces[t].Inc()
-		}
+		t, _ := xds.TypeOf(in.Message.GetTypeUrl())
+		c.server.cfg.Metrics.ExpiredNonces[t].Inc()
 	}
 	return nil
 }
