@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // serves /debug/pprof/ on the default mux
 	"sync/atomic"
 
 	"github.com/xdsbench/xdsbench/controlplane/faults"
@@ -29,11 +29,7 @@ func (p *pages) handler() http.Handler {
 	mux.HandleFunc("GET /version", p.serveVersion)
 	mux.HandleFunc("GET /debug/syncz", p.serveSyncz)
 	mux.HandleFunc("GET /debug/faults", p.serveFaults)
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.faults.SilentHTTP() {
 			<-r.Context().Done() // when the client has given up, or at the end

@@ -161,8 +161,8 @@ func newGRPCServer() *grpc.Server {
 // unlessDone returns nil if ctx is done, since then err is only its
 // consequence.
 func unlessDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }

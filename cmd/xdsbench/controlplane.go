@@ -79,14 +79,14 @@ func controlplaneCommand(s streams) *cobra.Command {
 	return c
 }
 
-// checkLoopback refuses an address that other machines can reach. One that is
-// not an address at all is left to whoever listens on it.
+// checkLoopback refuses an address that other machines can reach.
 func checkLoopback(flag, address string) error {
 	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "localhost" {
-		return nil
+	if err != nil {
+		return fmt.Errorf("%s: want HOST:PORT: %w", flag, err)
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+	ip, _ := netip.ParseAddr(host) // the zero value is not on loopback
+	if host == "localhost" || ip.IsLoopback() {
 		return nil
 	}
 	return fmt.Errorf("%s %s: other machines can reach this address, and there is neither TLS nor authentication; "+

@@ -174,7 +174,7 @@ func (s *scenario) profile(cfg Config, faultFile string) *profiles.Profile {
 	p.Phases = profiles.Phases{Steady: metav1.Duration{Duration: steady}, Drain: metav1.Duration{Duration: s.drain}}
 	p.Target.Env = map[string]string{
 		"PILOT_DEBOUNCE_AFTER": "0s",
-		faults.EnvFile: faultFile,
+		faults.EnvFile:         faultFile,
 	}
 	maps.Copy(p.Target.Env, s.env)
 	return &p

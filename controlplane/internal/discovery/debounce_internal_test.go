@@ -36,7 +36,7 @@ func (l *pushLog) push(u *registry.Update) {
 func debounced(t *testing.T, d *debouncer, cost, gap time.Duration, updates ...*registry.Update) *pushLog {
 	t.Helper()
 	l := &pushLog{start: time.Now(), cost: cost}
-	d.push = l.push
+	d.push, d.debounced = l.push, func(time.Duration) {}
 	ctx, cancel := context.WithCancel(t.Context())
 	incoming := make(chan *registry.Update)
 	var wg sync.WaitGroup

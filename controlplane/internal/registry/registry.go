@@ -103,12 +103,11 @@ func (r *Registry) dropIfEmptyLocked(name types.NamespacedName) {
 }
 
 func (s *service) hasEndpoints() bool {
-	for _, slice := range s.slices {
-		if !slice.Empty() {
-			return true
-		}
-	}
-	return false
+	return s.hasSlice(func(slice *kube.EndpointSlice) bool { return !slice.Empty() })
+}
+
+func (s *service) hasSlice(match func(*kube.EndpointSlice) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.slices)), match)
 }
 
 // setService adds, changes or, if definition is nil, removes a service. Its
@@ -165,7 +164,7 @@ func (r *Registry) setNode(node string, where kube.Locality) {
 		r.nodes[node] = where
 		u := &Update{Endpoints: make(Names), Reasons: map[string]int{ReasonEndpoint: 1}}
 		for name, s := range r.services {
-			if s.usesNode(node) {
+			if s.hasSlice(func(slice *kube.EndpointSlice) bool { return slice.UsesNode(node) }) {
 				u.Endpoints.Insert(name)
 			}
 		}
@@ -174,15 +173,6 @@ func (r *Registry) setNode(node string, where kube.Locality) {
 		}
 		return u
 	})
-}
-
-func (s *service) usesNode(node string) bool {
-	for _, slice := range s.slices {
-		if slice.UsesNode(node) {
-			return true
-		}
-	}
-	return false
 }
 
 // setPod records the workload behind an address. previous is the pod's last

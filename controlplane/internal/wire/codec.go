@@ -81,15 +81,15 @@ func (r *Request) parse(data []byte) error {
 	var others []byte // all fields but the names
 	var hash xds.NameHash
 	for rest := data; len(rest) > 0; {
-		f, err := firstField(rest)
+		field, name, err := firstField(rest)
 		if err != nil {
 			return err
 		}
-		rest = rest[len(f.encoded):]
-		if f.isName() {
-			r.Interner.AddTo(&hash, f.value)
+		rest = rest[len(field):]
+		if name != nil {
+			r.Interner.AddTo(&hash, name)
 		} else {
-			others = append(others, f.encoded...)
+			others = append(others, field...)
 		}
 	}
 	r.Message = &discovery.DiscoveryRequest{}
@@ -101,49 +101,35 @@ func (r *Request) parse(data []byte) error {
 	return err
 }
 
-// field is one field of an encoded message.
-type field struct {
-	number  protowire.Number
-	kind    protowire.Type
-	encoded []byte // all of it
-	value   []byte // if it is length-delimited
-}
-
-func (f field) isName() bool { return f.number == namesField && f.kind == protowire.BytesType }
-
-// firstField returns the first field of a message that is not empty.
-func firstField(data []byte) (field, error) {
-	number, kind, n := protowire.ConsumeTag(data)
+// firstField returns the first field of an encoded request, and the name that
+// it holds, nil if it is another field.
+func firstField(data []byte) (field, name []byte, err error) {
+	number, kind, n := protowire.ConsumeField(data)
 	if n < 0 {
-		return field{}, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))
+		return nil, nil, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))
 	}
-	m := protowire.ConsumeFieldValue(number, kind, data[n:])
-	if m < 0 {
-		return field{}, fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(m))
+	if number == namesField && kind == protowire.BytesType {
+		_, _, tag := protowire.ConsumeTag(data)
+		name, _ = protowire.ConsumeBytes(data[tag:n])
 	}
-	f := field{number: number, kind: kind, encoded: data[:n+m]}
-	if kind == protowire.BytesType {
-		f.value, _ = protowire.ConsumeBytes(data[n:])
-	}
-	return f, nil
+	return data[:n], name, nil
 }
 
 // namesOf returns the resource names of an encoded request.
 func namesOf(data []byte) ([]string, error) {
 	var names []string
 	for len(data) > 0 {
-		f, err := firstField(data)
+		field, name, err := firstField(data)
 		if err != nil {
 			return nil, err
 		}
-		data = data[len(f.encoded):]
-		if !f.isName() {
-			continue
-		}
-		if !utf8.Valid(f.value) {
+		if !utf8.Valid(name) {
 			return nil, fmt.Errorf("%w: a resource name is not UTF-8", ErrMalformed)
 		}
-		names = append(names, string(f.value))
+		if name != nil {
+			names = append(names, string(name))
+		}
+		data = data[len(field):]
 	}
 	return names, nil
 }

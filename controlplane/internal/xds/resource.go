@@ -43,13 +43,8 @@ type Bundle struct {
 	Resources []*discovery.Resource
 	Bytes     int // of the resources' values
 
-	sotw, delta lazyBytes
-}
-
-// lazyBytes is the resources field of an encoded response.
-type lazyBytes struct {
-	once sync.Once
-	data []byte
+	sotwOnce, deltaOnce sync.Once
+	sotw, delta         []byte // the resources field of an encoded response
 }
 
 // NewBundle returns a bundle of all lists.
@@ -95,26 +90,20 @@ func (b *Bundle) NewerThan(known map[string]string) *Bundle {
 
 // SotW encodes the resources as those of a DiscoveryResponse.
 func (b *Bundle) SotW() []byte {
-	return b.sotw.encode(func() proto.Message {
+	b.sotwOnce.Do(func() {
 		message := &discovery.DiscoveryResponse{Resources: make([]*anypb.Any, 0, len(b.Resources))}
 		for _, r := range b.Resources {
 			message.Resources = append(message.Resources, r.GetResource())
 		}
-		return message
+		b.sotw, _ = proto.Marshal(message) // cannot fail: an Encoder has checked all parts
 	})
+	return b.sotw
 }
 
 // Delta encodes the resources as those of a DeltaDiscoveryResponse.
 func (b *Bundle) Delta() []byte {
-	return b.delta.encode(func() proto.Message {
-		return &discovery.DeltaDiscoveryResponse{Resources: b.Resources}
+	b.deltaOnce.Do(func() {
+		b.delta, _ = proto.Marshal(&discovery.DeltaDiscoveryResponse{Resources: b.Resources}) // as in SotW
 	})
-}
-
-func (l *lazyBytes) encode(message func() proto.Message) []byte {
-	l.once.Do(func() {
-		// Cannot fail: an Encoder has encoded all resources, and checked their names.
-		l.data, _ = proto.Marshal(message())
-	})
-	return l.data
+	return b.delta
 }
