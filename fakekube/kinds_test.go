@@ -131,7 +131,7 @@ func decode(t *testing.T, client *rest.RESTClient, path, accept string) runtime.
 	return obj
 }
 
-// The store tells a change of the spec from one of the status by the fields'
+// The store distinguishes a change of the spec from one of the status by the fields'
 // numbers in protobuf.
 func TestStatusIsFieldThreeOfEveryKind(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,12 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/xdsbench/xdsbench/fakekube/internal/api"
 )
 
 // ServerOptions are a server's settings.
@@ -23,8 +26,8 @@ type ServerOptions struct {
 
 // Server serves a store over plain HTTP.
 type Server struct {
-	store *Store
-	log   *slog.Logger
+	api http.Handler
+	log *slog.Logger
 
 	mu     sync.Mutex // guards what Start and Close set
 	addr   string
@@ -41,7 +44,7 @@ func NewServer(store *Store, opts ServerOptions) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{store: store, log: opts.Log}
+	return &Server{api: api.NewHandler(store.objects, opts.Log), log: opts.Log}
 }
 
 // closeGrace is how long Close waits for requests in work, in particular for
@@ -64,7 +67,7 @@ func (s *Server) Start(ctx context.Context, addr string) error {
 	base, cancel := context.WithCancel(ctx)
 	s.addr, s.cancel = l.Addr().String(), cancel
 	s.http = &http.Server{
-		Handler:           s,
+		Handler:           http.HandlerFunc(s.serveHTTP),
 		ReadHeaderTimeout: 30 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -104,14 +107,20 @@ func (s *Server) WriteKubeconfig(path string) error {
 	return nil
 }
 
-// begin counts a request, which Close then waits for; false after Close.
-func (s *Server) begin() bool {
+// serveHTTP serves a request, which Close waits for.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
+	closed := s.closed
+	if !closed {
 		s.handlers.Add(1)
 	}
-	return !s.closed
+	s.mu.Unlock()
+	if closed {
+		api.WriteError(w, apierrors.NewServiceUnavailable("the server is being closed"))
+		return
+	}
+	defer s.handlers.Done()
+	s.api.ServeHTTP(w, r)
 }
 
 // Close ends the watches, then the connections, and waits for all of them.
