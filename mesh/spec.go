@@ -22,17 +22,17 @@ const maxEndpoints = maxPods / 2
 // Spec is the part of a profile that sizes the mesh.
 type Spec struct {
 	// Namespaces is how many namespaces the services and proxies are spread over.
-	Namespaces int `json:"namespaces"`
+	Namespaces int `json:"namespaces" role:"load"`
 	// Services is how many services there are in all, beside the fleet's own.
-	Services int `json:"services"`
+	Services int `json:"services" role:"load"`
 	// EndpointsPerService is the mean number of endpoints of a service.
-	EndpointsPerService int `json:"endpointsPerService"`
+	EndpointsPerService int `json:"endpointsPerService" role:"load"`
 	// Ports is how many ports each service has. Each is a cluster of its own.
-	Ports int `json:"ports"`
+	Ports int `json:"ports" role:"load"`
 	// Headless is the share of services that are headless, from 0 to 1.
-	Headless float64 `json:"headless"`
+	Headless float64 `json:"headless" role:"load"`
 	// Distribution is how endpoints spread over services: Uniform or Zipf.
-	Distribution string `json:"distribution"`
+	Distribution string `json:"distribution" role:"load"`
 }
 
 // DefaultSpec returns a mesh of 100 services with 5 endpoints each.

@@ -23,13 +23,13 @@ const maxReplicas = 64
 // OutageSpec is a time without some or all replicas of the target.
 type OutageSpec struct {
 	// At is how long after steady load began they are killed.
-	At metav1.Duration `json:"at"`
+	At metav1.Duration `json:"at" role:"load"`
 	// For is how long they then stay away.
-	For metav1.Duration `json:"for"`
+	For metav1.Duration `json:"for" role:"load"`
 	// Replicas is how many go, the last ones; Replica lists which ones instead, the
 	// first being 0. Neither means all.
-	Replicas int   `json:"replicas,omitempty"`
-	Replica  []int `json:"replica,omitempty"`
+	Replicas int   `json:"replicas,omitempty" role:"load"`
+	Replica  []int `json:"replica,omitempty" role:"load"`
 }
 
 // Victims returns which of n replicas go, in order.

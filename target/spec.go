@@ -54,47 +54,47 @@ const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.l
 // Spec is the profile's section "target".
 type Spec struct {
 	// Kind is "embedded", "istiod", "exec" or "external".
-	Kind string `json:"kind"`
+	Kind string `json:"kind" role:"setting"`
 	// Replicas is how many processes of "embedded", "istiod" or "exec" run, each with
 	// ports, a log and a working directory of its own. An "external" target has as
 	// many as XDSAddress has addresses.
-	Replicas int `json:"replicas"`
+	Replicas int `json:"replicas" role:"setting"`
 	// Balance is how each connection attempt of a proxy chooses among the replicas
 	// that are up: "round-robin" or "random".
-	Balance string `json:"balance"`
+	Balance string `json:"balance" role:"setting"`
 	// Env is added to the target's environment, and wins over what we set.
 	// Only for targets that we start.
-	Env map[string]string `json:"env,omitempty"`
+	Env map[string]string `json:"env,omitempty" role:"setting"`
 	// Binary is the path of the istiod binary (pilot-discovery), or its name in PATH.
-	Binary string `json:"binary,omitempty"`
+	Binary string `json:"binary,omitempty" role:"setting"`
 	// Args are further arguments for the command of "embedded" and "istiod".
-	Args []string `json:"args,omitempty"`
+	Args []string `json:"args,omitempty" role:"setting"`
 	// Exec is the command line of kind "exec"; see the package's documentation.
-	Exec string `json:"exec,omitempty"`
+	Exec string `json:"exec,omitempty" role:"setting"`
 	// XDSAddress is where the target serves ADS: HOST:PORT, several separated by
 	// commas. For "external", and for an "exec" that cannot be told its address.
-	XDSAddress string `json:"xdsAddress,omitempty"`
+	XDSAddress string `json:"xdsAddress,omitempty" role:"setting"`
 	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics. For
 	// several addresses of an "external" target there may be as many, separated by
 	// commas; so may PprofURL.
-	MetricsURL string `json:"metricsURL,omitempty"`
+	MetricsURL string `json:"metricsURL,omitempty" role:"setting"`
 	// MetricNames says how "exec" and "external" targets name their metrics where
 	// istiod's names are not theirs: istiod's name, then the target's, such as
 	// pilot_xds: connected_clients.
-	MetricNames map[string]string `json:"metricNames,omitempty"`
+	MetricNames map[string]string `json:"metricNames,omitempty" role:"setting"`
 	// PprofURL is the base URL of net/http/pprof, such as
 	// http://127.0.0.1:6060/debug/pprof, of "exec" and "external" targets.
-	PprofURL string `json:"pprofURL,omitempty"`
+	PprofURL string `json:"pprofURL,omitempty" role:"setting"`
 	// ClusterName is the template of the target's EDS resource names, with
 	// {namespace}, {service} and {port}.
-	ClusterName string `json:"clusterName"`
+	ClusterName string `json:"clusterName" role:"setting"`
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
-	ConnectionLimit string `json:"connectionLimit"`
+	ConnectionLimit string `json:"connectionLimit" role:"setting"`
 	// Priority is "normal", "low" or "idle": how far a target that we start gives way
 	// to the harness where both want the same processor. A message that waits for
 	// its time stamp makes a wrong number; a target that waits is what the number is
 	// about.
-	Priority string `json:"priority"`
+	Priority string `json:"priority" role:"setting"`
 	// Outage, if set, takes replicas of a target that we started down in the steady
 	// phase, and up again.
 	Outage *OutageSpec `json:"outage,omitempty"`

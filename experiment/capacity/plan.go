@@ -162,7 +162,7 @@ func at(p *profiles.Profile, field string) any {
 func isRate(p *profiles.Profile, field string) bool {
 	text, ok := at(p, field).(string)
 	_, err := rate.Parse(text)
-	return ok && err == nil && strings.HasSuffix(text, "/s") && !strings.HasPrefix(field, "target.") && !strings.HasPrefix(field, "slo.")
+	return ok && err == nil && strings.HasSuffix(text, "/s") && profiles.RoleOf(field) == profiles.RoleLoad
 }
 
 func isNumber(p *profiles.Profile, field string) error {
