@@ -14,6 +14,7 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Config says what a Collector collects.
@@ -27,7 +28,7 @@ type Config struct {
 	Clock event.Clock
 	// Baseline is the state of every service before the first mutation.
 	Baseline []ServiceStates
-	// LateAfter is how long after its intended time a mutation may be issued
+	// LateAfter is how long after its scheduled time a mutation may be issued
 	// before it counts as late; zero means 10 ms.
 	LateAfter time.Duration
 	// SettleAfter is how long after a mutation was issued a pair whose proxy
@@ -87,16 +88,16 @@ type Collector struct {
 	clusters clusters
 	steadyAt atomic.Int64 // event.Time; 0 before the steady phase
 	ramp     atomic.Pointer[ramp]
-	strays   atomic.Int64 // events of proxies that do not exist
-	mixed    mixed
+	ignored  atomic.Int64 // events of proxies that do not exist
+	totals   totals
 	settled  settled
 
 	finishing sync.Mutex
-	result    *Result // guarded by finishing; set by Finish
+	result    *result.Result // guarded by finishing; set by Finish
 }
 
 // mixed is what does not belong to a shard.
-type mixed struct {
+type totals struct {
 	sync.Mutex
 	open        map[uint64]*mutation // begun and not ended, by Seq
 	all         []*mutation          // of the steady phase
@@ -153,7 +154,7 @@ func New(cfg Config) (*Collector, error) {
 		}
 	}
 	c.clusters.byName.Store(&known)
-	m := &c.mixed
+	m := &c.totals
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
 	m.spread, m.fromAck, m.write, m.lastArrived = newTimes(), newTimes(), newTimes(), newTimes()
@@ -161,7 +162,7 @@ func New(cfg Config) (*Collector, error) {
 }
 
 // BeginSteady ends the sync phase and the warm-up: from now on mutations have
-// pairs, and traffic counts as volume. Mutations intended before are warm-up.
+// pairs, and traffic counts as volume. Mutations scheduled before are warm-up.
 // It returns the instant, from which the offsets of mutations.csv count: let
 // the schedule start there.
 func (c *Collector) BeginSteady() event.Time {
@@ -202,7 +203,7 @@ func (c *Collector) steady(t event.Time) bool {
 // shardOf returns the shard of proxy p; nil, counted, if there is no such proxy.
 func (c *Collector) shardOf(p int) *shard {
 	if p < 0 || p >= c.cfg.Proxies {
-		c.strays.Add(1)
+		c.ignored.Add(1)
 		return nil
 	}
 	return c.shards[p/c.shardSize]
@@ -232,9 +233,9 @@ func (c *Collector) Progress() Progress {
 		p.Responses += int(s.responses)
 		s.mu.Unlock()
 	}
-	c.mixed.Lock()
-	defer c.mixed.Unlock()
-	p.Issued, p.Complete = len(c.mixed.all), c.mixed.finalised
+	c.totals.Lock()
+	defer c.totals.Unlock()
+	p.Issued, p.Complete = len(c.totals.all), c.totals.finalised
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Final is what the end of a run is compared with.
@@ -27,14 +28,14 @@ type Final struct {
 // run so far; the harness adds what it knows. Call it after the last mutation
 // has ended, and before the proxies are stopped. Later events are ignored, and
 // later calls return the same result.
-func (c *Collector) Finish(f Final) *Result {
+func (c *Collector) Finish(f Final) *result.Result {
 	c.finishing.Lock()
 	defer c.finishing.Unlock()
 	if c.result != nil {
 		return c.result
 	}
 	c.close()
-	b := builder{c: c, result: &Result{Schema: Schema}}
+	b := builder{c: c, result: &result.Result{Schema: result.Schema}}
 	b.build(f)
 	c.result = b.result
 	return c.result
@@ -42,11 +43,11 @@ func (c *Collector) Finish(f Final) *Result {
 
 // close ends the pending pairs and what waits for an answer.
 func (c *Collector) close() {
-	c.mixed.Lock()
-	c.mixed.closed = true
-	unanswered := c.mixed.open
-	c.mixed.open = make(map[uint64]*mutation)
-	c.mixed.Unlock()
+	c.totals.Lock()
+	c.totals.closed = true
+	unanswered := c.totals.open
+	c.totals.open = make(map[uint64]*mutation)
+	c.totals.Unlock()
 	now := c.cfg.Clock.Now()
 	for _, s := range c.shards {
 		for _, m := range c.closeShard(s, now) {
@@ -69,7 +70,7 @@ func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
 	var done []*mutation
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {
-			end := unreached
+			end := undelivered
 			if m.shown(p) {
 				end = unobserved
 			}
@@ -81,7 +82,7 @@ func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
 }
 
 // difference counts the endpoints of held that truth has not, and the reverse.
-func difference(held []uint64, truth map[uint64]int) (ghosts, missing int) {
+func difference(held []uint64, truth map[uint64]int) (stale, missing int) {
 	left := 0
 	for _, n := range truth {
 		left += n
@@ -90,12 +91,12 @@ func difference(held []uint64, truth map[uint64]int) (ghosts, missing int) {
 	for _, h := range held {
 		seen[h]++
 		if seen[h] > truth[h] {
-			ghosts++
+			stale++
 		} else {
 			left--
 		}
 	}
-	return ghosts, left
+	return stale, left
 }
 
 // truth is the mesh's state of one cluster.
@@ -106,7 +107,7 @@ type truth struct {
 }
 
 // converge compares what every proxy holds with the mesh.
-func (c *Collector) converge(f Final) *Convergence {
+func (c *Collector) converge(f Final) *result.Convergence {
 	truths := make(map[string]truth)
 	for name, endpoints := range f.Truth {
 		t := truth{state: event.FingerprintOf(endpoints), count: len(endpoints), endpoints: make(map[uint64]int)}
@@ -115,18 +116,18 @@ func (c *Collector) converge(f Final) *Convergence {
 		}
 		truths[name] = t
 	}
-	result := &Convergence{StuckWarming: f.StuckWarming}
+	res := &result.Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
 		if c.hasRetired(p) {
 			continue
 		}
-		c.shards[p/c.shardSize].proxy(p).diverged = result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
+		c.shards[p/c.shardSize].proxy(p).diverged = compareProxy(res, p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
 	}
-	return result
+	return res
 }
 
-// compare counts what is wrong at proxy p, and returns in how many clusters.
-func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
+// compareProxy counts what is wrong at proxy p, and returns in how many clusters.
+func compareProxy(v *result.Convergence, p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
 	unknown := len(truths)
 	for name, endpoints := range held {
 		t, known := truths[name]
@@ -136,12 +137,12 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 		if !known || (len(endpoints) == t.count && event.FingerprintOf(endpoints) == t.state) {
 			continue
 		}
-		ghosts, missing := difference(endpoints, t.endpoints)
+		stale, missing := difference(endpoints, t.endpoints)
 		diverged++
-		v.GhostEndpoints += int64(ghosts)
+		v.StaleEndpoints += int64(stale)
 		v.MissingEndpoints += int64(missing)
 		if len(v.Examples) < maxExamples {
-			v.Examples = append(v.Examples, Divergence{Proxy: p, Cluster: name, Ghosts: ghosts, Missing: missing})
+			v.Examples = append(v.Examples, result.Divergence{Proxy: p, Cluster: name, Stale: stale, Missing: missing})
 		}
 	}
 	if unknown > 0 && !scoped {
@@ -154,13 +155,13 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 	return diverged
 }
 
-// check reports contradictions in the books of the pairs.
-func (p *Propagation) check() []string {
+// contradictions reports counts of pairs that do not add up.
+func contradictions(p *result.Propagation) []string {
 	var problems []string
-	if ended := p.Deliveries + p.Unreached + p.Interrupted + p.Retired; ended != p.Expected {
+	if ended := p.Deliveries + p.Undelivered + p.Interrupted + p.Retired; ended != p.Expected {
 		problems = append(problems, fmt.Sprintf(
-			"accounting: %d pairs expected, but %d ended (%d delivered, %d unreached, %d interrupted, %d retired): please report this as a bug",
-			p.Expected, ended, p.Deliveries, p.Unreached, p.Interrupted, p.Retired))
+			"accounting: %d pairs expected, but %d ended (%d delivered, %d undelivered, %d interrupted, %d retired): please report this as a bug",
+			p.Expected, ended, p.Deliveries, p.Undelivered, p.Interrupted, p.Retired))
 	}
 	samples := p.Unobserved + p.Unrecordable
 	if p.All != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // inlineDone is how many mutations one event can complete without allocating.
@@ -104,7 +105,7 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 		s.recurred++
 	case backward, unknown:
 		if cl.baseline || held != nothing {
-			s.unexplainedLocked(cl, p, state, at, in, how == backward)
+			s.unknownStateLocked(cl, p, state, at, in, how == backward)
 			cl.astray.set(p)
 		}
 		return done
@@ -131,8 +132,8 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 	return done
 }
 
-func (s *shard) unexplainedLocked(cl *cluster, p int, state event.Fingerprint, at event.Time, in phase, older bool) {
-	s.unexplained[in]++
+func (s *shard) unknownStateLocked(cl *cluster, p int, state event.Fingerprint, at event.Time, in phase, older bool) {
+	s.unknown[in]++
 	if in != steadyPhase {
 		return
 	}
@@ -142,7 +143,7 @@ func (s *shard) unexplainedLocked(cl *cluster, p int, state event.Fingerprint, a
 	if len(s.examples) >= maxExamples {
 		return
 	}
-	example := UnexplainedState{
+	example := result.UnknownState{
 		Proxy: p, Cluster: cl.name, Received: fingerprintText(state), Regressed: older, At: at.Duration().Seconds(),
 	}
 	if held := cl.position(p); held != nothing {

@@ -16,7 +16,7 @@ type mutation struct {
 	// Immutable after Begin.
 	seq, op                     uint64
 	kind, step, service, object string
-	intended, issued            event.Time
+	scheduled, issued           event.Time
 	late, steady                bool
 	targets                     []target
 
@@ -130,7 +130,7 @@ type ending int
 const (
 	delivered ending = iota
 	unobserved
-	unreached
+	undelivered
 	interrupted
 	retired
 )
@@ -143,8 +143,8 @@ func (d *deliverySums) count(e ending) {
 	case unobserved:
 		d.delivered++
 		d.unobserved++
-	case unreached:
-		d.unreached++
+	case undelivered:
+		d.undelivered++
 	case interrupted:
 		d.interrupted++
 	case retired:
@@ -155,7 +155,7 @@ func (d *deliverySums) count(e ending) {
 // endLocked ends the pending pair of m and proxy p of locked shard s. It
 // returns m if nothing more is awaited of it, for the caller to finalise once
 // the shard is unlocked.
-func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, superseded bool) *mutation {
+func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, coalesced bool) *mutation {
 	l := m.live.Load()
 	part := &l.parts[s.index]
 	part.pending.clear(p - s.first)
@@ -165,17 +165,17 @@ func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, supersede
 	switch e {
 	case delivered, unobserved:
 		px.delivered++
-	case unreached:
-		px.unreached++
+	case undelivered:
+		px.undelivered++
 	case interrupted:
 		px.interrupted++
 	case retired:
 	}
 	l.mu.Lock()
 	m.sums.count(e)
-	if superseded {
-		s.sums.superseded++
-		m.sums.superseded++
+	if coalesced {
+		s.sums.coalesced++
+		m.sums.coalesced++
 	}
 	if e == delivered {
 		s.sampleLocked(m, l, px, at)
@@ -189,7 +189,7 @@ func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, supersede
 
 // sampleLocked records the latencies of a delivery; s and l are locked.
 func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
-	latency := int64(at.Sub(m.intended))
+	latency := int64(at.Sub(m.scheduled))
 	if s.all.RecordValue(latency) != nil {
 		s.sums.unrecordable++
 		return
@@ -204,9 +204,9 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	_ = s.recent.RecordValue(latency)
 	arrived := at // where no time of arrival is known
 	if px.arrived != 0 {
-		arrived = max(min(px.arrived, at), m.intended)
+		arrived = max(min(px.arrived, at), m.scheduled)
 	}
-	_ = s.arrived.RecordValue(int64(arrived.Sub(m.intended)))
+	_ = s.arrived.RecordValue(int64(arrived.Sub(m.scheduled)))
 	if !m.sampled || at < m.firstAt {
 		m.firstAt = at
 	}
@@ -230,5 +230,5 @@ func sampleFromAck(h *hdrhistogram.Histogram, sums *deliverySums, at, acked even
 		sums.beforeAck++
 		return
 	}
-	_ = h.RecordValue(latency) // shorter than the latency from intended, which fitted
+	_ = h.RecordValue(latency) // shorter than the latency from scheduled, which fitted
 }

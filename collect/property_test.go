@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // world is a mesh, a control plane that may lose, merge and repeat what it
@@ -133,7 +134,7 @@ func (w *world) settle(p int) {
 		case all:
 			w.end(x, "delivered")
 			if later {
-				w.ended["superseded"]++
+				w.ended["coalesced"]++
 			}
 		}
 	}
@@ -142,7 +143,7 @@ func (w *world) settle(p int) {
 func (w *world) garble(*rapid.T) {
 	if p, name := w.anyProxy(), w.anyName(); !w.gone[p] && w.asks[p][name] {
 		w.receive(p, name, 7)
-		w.ended["unexplained"]++
+		w.ended["unknownStates"]++
 	}
 }
 
@@ -208,22 +209,22 @@ func TestBooksCloseWhateverHappens(t *testing.T) {
 		})
 		for _, x := range w.open {
 			if !x.ended {
-				w.end(x, "unreached")
+				w.end(x, "undelivered")
 			}
 		}
-		result := w.Finish(collect.Final{})
-		if len(result.Errors) > 0 {
-			rt.Fatalf("errors: %q", result.Errors)
+		res := w.Finish(collect.Final{})
+		if len(res.Errors) > 0 {
+			rt.Fatalf("errors: %q", res.Errors)
 		}
-		p := result.Propagation
-		got := fmt.Sprint(p.Expected, p.Deliveries, p.Superseded, p.Unreached, p.Interrupted, p.Retired, p.Unexplained)
+		p := res.Propagation
+		got := fmt.Sprint(p.Expected, p.Deliveries, p.Coalesced, p.Undelivered, p.Interrupted, p.Retired, p.UnknownStates)
 		e := w.ended
-		want := fmt.Sprint(w.expected, e["delivered"], e["superseded"], e["unreached"], e["interrupted"], e["retired"], e["unexplained"])
+		want := fmt.Sprint(w.expected, e["delivered"], e["coalesced"], e["undelivered"], e["interrupted"], e["retired"], e["unknownStates"])
 		if got != want {
-			rt.Fatalf("expected, deliveries, superseded, unreached, interrupted, retired, unexplained = %s, want %s", got, want)
+			rt.Fatalf("expected, deliveries, coalesced, undelivered, interrupted, retired, unknown states = %s, want %s", got, want)
 		}
-		var rows collect.Propagation
-		for _, row := range result.MutationRows {
+		var rows result.Propagation
+		for _, row := range res.MutationRows {
 			rows.Expected += row.Expected
 			rows.Deliveries += row.Delivered
 		}
@@ -246,8 +247,8 @@ func TestBooksCloseWhereStatesRecur(t *testing.T) {
 			"lose":    func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Disconnected) },
 			"ready":   func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Ready) },
 		})
-		if result := r.Finish(collect.Final{}); len(result.Errors) > 0 {
-			rt.Fatalf("errors: %q", result.Errors)
+		if res := r.Finish(collect.Final{}); len(res.Errors) > 0 {
+			rt.Fatalf("errors: %q", res.Errors)
 		}
 	})
 }

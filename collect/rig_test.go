@@ -7,6 +7,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // rig drives a Collector with a clock of its own: now is moved by the test.
@@ -108,13 +109,13 @@ func (r *rig) answer(m *event.Mutation, err error) {
 }
 
 // finish ends the run and fails the test if the books do not close.
-func (r *rig) finish() *collect.Result {
+func (r *rig) finish() *result.Result {
 	r.t.Helper()
-	result := r.Finish(collect.Final{})
-	if len(result.Errors) > 0 {
-		r.t.Errorf("errors in the result: %q", result.Errors)
+	res := r.Finish(collect.Final{})
+	if len(res.Errors) > 0 {
+		r.t.Errorf("errors in the result: %q", res.Errors)
 	}
-	return result
+	return res
 }
 
 func near(got, want time.Duration) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // phase tells the traffic before the steady phase from that in it.
@@ -46,7 +47,7 @@ type shard struct {
 	configByType                    [xds.NumTypes]int64
 
 	responses  int64
-	traffic    [numPhases][numVariants][xds.NumTypes]Traffic
+	traffic    [numPhases][numVariants][xds.NumTypes]result.Traffic
 	duplicates [numPhases]int64
 
 	acks, nacksInjected, nacksInvalid, nackLoops int64
@@ -54,10 +55,10 @@ type shard struct {
 	nackReasons                                  failures
 
 	sums        deliverySums
-	unexplained [numPhases]int64
+	unknown     [numPhases]int64
 	regressed   int64
 	recurred    int64
-	examples    []UnexplainedState
+	examples    []result.UnknownState
 	outOfOrder  int64
 	refused     int64
 	failures    failures
@@ -68,23 +69,23 @@ type shard struct {
 // deliverySums count pairs by how they ended, and what there was to say of
 // their latencies.
 type deliverySums struct {
-	expected, delivered, unreached, interrupted, retired int64
+	expected, delivered, undelivered, interrupted, retired int64
 
-	superseded, unobserved, unrecordable, beforeAck int64
+	coalesced, unobserved, unrecordable, beforeAck int64
 }
 
 // ended returns how many pairs are no longer pending.
 func (d *deliverySums) ended() int64 {
-	return d.delivered + d.unreached + d.interrupted + d.retired
+	return d.delivered + d.undelivered + d.interrupted + d.retired
 }
 
 func (d *deliverySums) add(o *deliverySums) {
 	d.expected += o.expected
 	d.delivered += o.delivered
-	d.unreached += o.unreached
+	d.undelivered += o.undelivered
 	d.interrupted += o.interrupted
 	d.retired += o.retired
-	d.superseded += o.superseded
+	d.coalesced += o.coalesced
 	d.unobserved += o.unobserved
 	d.unrecordable += o.unrecordable
 	d.beforeAck += o.beforeAck
@@ -99,13 +100,13 @@ type proxy struct {
 	timeToReady time.Duration
 	configBytes int64
 	// nacked has a bit per type whose last response was rejected.
-	nacked                            uint16
-	disconnects, refused              int64
-	responses, bytes, nacks           int64
-	delivered, unreached, interrupted int64
-	diverged                          int                           // clusters that are wrong at the end
-	latencies                         *hdrhistogram.PackedHistogram // nil before the first
-	longest                           int64                         // of latencies, exactly
+	nacked                              uint16
+	disconnects, refused                int64
+	responses, bytes, nacks             int64
+	delivered, undelivered, interrupted int64
+	diverged                            int                           // clusters that are wrong at the end
+	latencies                           *hdrhistogram.PackedHistogram // nil before the first
+	longest                             int64                         // of latencies, exactly
 }
 
 func newShard(index, first, end int) *shard {

@@ -4,25 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
-
-	"github.com/xdsbench/xdsbench/collect"
 )
-
-// WriteJSON writes a value to a file for programs and people, whole or not at all.
-func WriteJSON(path string, value any) error {
-	return collect.WriteFile(path, func(w io.Writer) error { return EncodeJSON(w, value) })
-}
-
-// EncodeJSON is WriteJSON to a stream.
-func EncodeJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
-}
 
 // Leaves returns the plain values of a JSON document by their paths, such as
 // "churn[0].rate", with numbers as they are written. What is null is left out.

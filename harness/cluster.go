@@ -21,7 +21,7 @@ import (
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
-// cluster is the Kubernetes side of a run: an API server in memory, or a real
+// cluster is the Kubernetes side of a run: an in-memory API server, or a real
 // one that the user named.
 type cluster struct {
 	client kubernetes.Interface
@@ -32,7 +32,7 @@ type cluster struct {
 	close func() error
 }
 
-// openCluster starts an API server in memory, or opens the one that the
+// openCluster starts an in-memory API server, or opens the one that the
 // kubeconfig names. Files with credentials go to a folder of their own outside
 // the results, which close removes.
 func openCluster(ctx context.Context, kubeconfig, kubeContext string, log *slog.Logger) (*cluster, error) {
@@ -56,7 +56,7 @@ func (c *cluster) openFake(ctx context.Context, private string, log *slog.Logger
 	store := fakekube.NewStore(fakekube.Options{})
 	server := fakekube.NewServer(store, fakekube.ServerOptions{Log: log})
 	if err := server.Start(ctx, "127.0.0.1:0"); err != nil {
-		return fmt.Errorf("API server in memory: %w", err)
+		return fmt.Errorf("in-memory API server: %w", err)
 	}
 	c.close = func() error { return errors.Join(server.Close(), os.RemoveAll(private)) }
 	if err := server.WriteKubeconfig(c.kubeconfig); err != nil {

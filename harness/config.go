@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // ErrInvalid marks errors that the caller's input caused: an impossible
@@ -51,7 +51,7 @@ type Config struct {
 // Validate reports every problem of a profile, across all stages, that can be
 // found without starting anything.
 func Validate(p *profiles.Profile) error {
-	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), collect.ValidateSLO(p.SLO), checkProfiling(p))
+	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), metric.Validate(p.SLO), checkProfiling(p))
 }
 
 // logFile is the harness's own log in the results folder.

@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/target"
 )
 
 // crossChecks compares a result with what the control plane, or each of its
 // replicas, says of itself. Each disagreement is a warning.
-func (r *run) crossChecks(result *collect.Result) error {
+func (r *run) crossChecks(res *result.Result) error {
 	o := &r.observed
 	if r.several() {
 		return r.crossCheckReplicas()
 	}
-	r.warnAll(crossCheck(result, int(r.fleet.Counts().Connected)))
+	r.warnAll(crossCheck(res, int(r.fleet.Counts().Connected)))
 	if !anyOf(o.start) || !anyOf(o.after) {
 		return nil
 	}
-	disagreements, err := crossCheckRejects(o.start[0], o.after[0], result.Acks)
+	disagreements, err := crossCheckRejects(o.start[0], o.after[0], res.Acks)
 	r.warnAll(disagreements)
 	return err
 }
@@ -38,19 +40,19 @@ func (r *run) crossCheckReplicas() error {
 		if o.after == nil || o.after[i] == nil || o.before[i] == nil {
 			continue
 		}
-		if _, counts := collect.SumSeries(o.after[i], "pilot_xds_pushes"); !counts {
+		if _, counts := observe.SumSeries(o.after[i], "pilot_xds_pushes"); !counts {
 			continue // not in istiod's words, or there was nothing to count
 		}
 		born := p.born.Load()
 		for _, check := range []struct {
 			then     []byte
 			counts   replicaCounts
-			compared func(*collect.Metrics, replicaCounts) []string
+			compared func(*observed.Metrics, replicaCounts) []string
 		}{
 			{o.before[i], o.countsBefore[i], compareTraffic},
 			{o.start[i], replicaCounts{}, compareNACKs},
 		} {
-			m, err := collect.MetricsDiff(check.then, o.after[i])
+			m, err := observe.Gained(check.then, o.after[i])
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -68,7 +70,7 @@ func (r *run) crossCheckReplicas() error {
 }
 
 // compareTraffic compares connections and responses.
-func compareTraffic(m *collect.Metrics, ours replicaCounts) (found []string) {
+func compareTraffic(m *observed.Metrics, ours replicaCounts) (found []string) {
 	if xds, ok := total(m.Gauges, "pilot_xds"); ok && int64(xds) != ours.connected {
 		found = append(found, fmt.Sprintf("connected proxies: %d by our count, %.0f by its pilot_xds", ours.connected, xds))
 	}
@@ -93,7 +95,7 @@ func failedPushes(more, broken int64) string {
 }
 
 // broken returns how many streams broke in the whole run.
-func broken(r *collect.Result) int64 {
+func broken(r *result.Result) int64 {
 	if r.Proxies == nil {
 		return 0
 	}
@@ -101,7 +103,7 @@ func broken(r *collect.Result) int64 {
 }
 
 // compareNACKs compares NACKs.
-func compareNACKs(m *collect.Metrics, ours replicaCounts) []string {
+func compareNACKs(m *observed.Metrics, ours replicaCounts) []string {
 	theirs, _ := total(m.Counters, "pilot_total_xds_rejects") // none until it counts the first
 	if int64(theirs) == ours.nacks {
 		return nil
@@ -112,7 +114,7 @@ func compareNACKs(m *collect.Metrics, ours replicaCounts) []string {
 // crossCheck compares a result with the control plane's own metrics, under
 // istiod's names, and describes each disagreement with both numbers. It says
 // nothing about what the control plane does not count.
-func crossCheck(r *collect.Result, readyNow int) []string {
+func crossCheck(r *result.Result, readyNow int) []string {
 	m := r.ControlPlane.Metrics
 	if m == nil || m.Restarted {
 		return nil
@@ -138,11 +140,11 @@ func crossCheck(r *collect.Result, readyNow int) []string {
 
 // crossCheckRejects compares the NACKs of the whole run, from before the fleet
 // connected, with the control plane's count of them.
-func crossCheckRejects(start, after []byte, acks *collect.Acks) ([]string, error) {
+func crossCheckRejects(start, after []byte, acks *result.Acks) ([]string, error) {
 	if start == nil || after == nil || acks == nil {
 		return nil, nil
 	}
-	m, err := collect.MetricsDiff(start, after)
+	m, err := observe.Gained(start, after)
 	if err != nil || m.Restarted {
 		return nil, err
 	}

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -31,11 +34,11 @@ func (r *run) readCost(ctx context.Context) {
 
 // explain adds to a result where the time went and what it cost the control
 // plane, and warns of what could not be seen.
-func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
-	result.TimelineRows = lines
-	c := result.ControlPlane
+func (r *run) explain(res *result.Result, lines []rows.Timeline) {
+	res.TimelineRows = lines
+	c := res.ControlPlane
 	c.Steady = steadyCost(r.observed.costs, lines)
-	result.Harness.SteadyCores = harnessCores(lines)
+	res.Harness.SteadyCores = harnessCores(lines)
 	debounce, err := debounceOf(r.target.Info())
 	if err != nil {
 		r.warn("debounce: %v", err)
@@ -46,8 +49,8 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 		}
 	}
 	debounce.Steady = r.cfg.Profile.Phases.Steady.Duration
-	r.warnAll(result.AddStages(debounce))
-	result.AddSignals()
+	r.warnAll(observe.AddStages(res, debounce))
+	observe.AddSignals(res)
 	switch {
 	case c.Metrics == nil:
 		r.warn("control plane: no metrics to read before and after steady load: stages and signals have our own figures only")
@@ -61,12 +64,12 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 }
 
 // steadyCost is what the target used between the two readings; nil without them.
-func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Cost {
+func steadyCost(readings []costReading, lines []rows.Timeline) *observed.Cost {
 	if len(readings) < 2 {
 		return nil
 	}
 	from, to := readings[0], readings[len(readings)-1]
-	c := &collect.Cost{
+	c := &observed.Cost{
 		WallSeconds: to.at.Sub(from.at).Seconds(), CPUSeconds: to.usage.CPUSeconds - from.usage.CPUSeconds,
 		PeakRSSBytes: int64(max(from.usage.RSSBytes, to.usage.RSSBytes)),
 	}
@@ -90,7 +93,7 @@ func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Co
 
 // harnessCores is the mean of what the harness used in steady load and drain; nil
 // if no second of them is known.
-func harnessCores(lines []collect.TimelineRow) *float64 {
+func harnessCores(lines []rows.Timeline) *float64 {
 	var used, seconds float64
 	for i, line := range lines {
 		loaded := line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)
@@ -109,8 +112,8 @@ func harnessCores(lines []collect.TimelineRow) *float64 {
 
 // debounceOf returns how a target debounces, as far as it is of a kind that is
 // known to, or was told by the profile in istiod's words.
-func debounceOf(info target.Info) (collect.Debounce, error) {
-	var d collect.Debounce
+func debounceOf(info target.Info) (observe.Debounce, error) {
+	var d observe.Debounce
 	if info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded {
 		d.After, d.Max = defaultDebounceAfter, defaultDebounceMax
 	}

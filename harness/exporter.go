@@ -34,7 +34,7 @@ func exported() map[string]struct{ help, label string } {
 		"deliveries_total":          {"Pairs of a mutation and a proxy that have arrived.", ""},
 		"pairs_pending":             {"Pairs that are still expected.", ""},
 		"wire_bytes_total":          {"Bytes read from (in) and written to (out) the proxies' connections.", "direction"},
-		"propagation_seconds":       {"Quantiles of the latency from intended to received, of the deliveries of the last second that had any.", "quantile"},
+		"propagation_seconds":       {"Quantiles of the latency from scheduled to received, of the deliveries of the last second that had any.", "quantile"},
 	}
 }
 

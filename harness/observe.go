@@ -9,7 +9,11 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/churn"
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/file"
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -31,9 +35,9 @@ type observation struct {
 	countsBefore, countsAfter []replicaCounts
 	sync                      *syncCheck
 	usage                     *target.Usage
-	wire                      collect.WireBytes // before steady load
-	costs                     []costReading     // before steady load and after the drain
-	profiles                  []collect.ProfileSummary
+	wire                      result.WireBytes // before steady load
+	costs                     []costReading    // before steady load and after the drain
+	profiles                  []observed.ProfileSummary
 }
 
 // observeStart takes the metrics from which those of the whole run are counted.
@@ -67,18 +71,18 @@ func (r *run) observeAfter(ctx context.Context) error {
 
 // scrape reads each replica's metrics and keeps them in the results folder. A
 // target without metrics is no error, and one that does not answer a warning.
-func (r *run) scrape(ctx context.Context, file string) ([][]byte, error) {
+func (r *run) scrape(ctx context.Context, name string) ([][]byte, error) {
 	texts := make([][]byte, len(r.replicas))
 	var errs []error
 	for i := range r.replicas {
 		var err error
-		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(file, i))
+		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(name, i))
 		errs = append(errs, err)
 	}
 	return texts, errors.Join(errs...)
 }
 
-func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, error) {
+func (r *run) scrapeReplica(ctx context.Context, i int, name string) ([]byte, error) {
 	text, err := r.replicas[i].Scrape(ctx)
 	switch {
 	case errors.Is(err, target.ErrNoMetrics):
@@ -87,7 +91,7 @@ func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, er
 		r.warn("control-plane metrics: %s%v", r.which([]int{i}), err)
 		return nil, ctx.Err()
 	}
-	return text, collect.WriteFile(filepath.Join(r.cfg.Dir, file), func(w io.Writer) error {
+	return text, file.Write(filepath.Join(r.cfg.Dir, name), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -104,9 +108,9 @@ func (r *run) observeUsage(ctx context.Context) {
 }
 
 // controlPlane describes the target for the result.
-func (r *run) controlPlane() *collect.ControlPlane {
+func (r *run) controlPlane() *observed.ControlPlane {
 	info := r.target.Info()
-	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
+	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
 	if r.observed.sync != nil {
 		c.ProxyStatus = &r.observed.sync.status
 	}
@@ -117,13 +121,13 @@ func (r *run) controlPlane() *collect.ControlPlane {
 	if !anyOf(r.observed.before) || !anyOf(r.observed.after) {
 		return c
 	}
-	metrics, err := collect.MetricsOfReplicas(r.observed.before, r.observed.after)
+	metrics, err := observe.GainedByReplicas(r.observed.before, r.observed.after)
 	if err != nil {
 		r.warn("control-plane metrics: %v", err)
 		return c
 	}
 	c.Metrics = metrics
-	if c.Missing, err = collect.MissingMetrics(r.observed.after...); err != nil {
+	if c.Missing, err = observe.MissingMetrics(r.observed.after...); err != nil {
 		r.warn("control-plane metrics: %v", err)
 	}
 	return c
@@ -150,9 +154,9 @@ func (r *run) companions() {
 }
 
 // unheard warns of a run in which no change could be seen to arrive.
-func (r *run) unheard(result *collect.Result) {
-	m, p := result.Mutations, result.Propagation
-	if m == nil || p == nil || m.Applied == m.Silent || p.Expected > 0 {
+func (r *run) unheard(res *result.Result) {
+	m, p := res.Mutations, res.Propagation
+	if m == nil || p == nil || m.Applied == m.Noop || p.Expected > 0 {
 		return
 	}
 	r.warn("no proxy subscribed to a cluster that changed: does the control plane watch this API server, and does it name its EDS resources %q (--clusters)?",
@@ -160,8 +164,8 @@ func (r *run) unheard(result *collect.Result) {
 }
 
 // environment describes what the run was made with.
-func (r *run) environment() *collect.Environment {
-	e, err := collect.Host()
+func (r *run) environment() *result.Environment {
+	e, err := self.Host()
 	if err != nil {
 		r.warn("%v", err)
 	}
@@ -176,7 +180,7 @@ func (r *run) environment() *collect.Environment {
 
 // describeTarget says in a few words what was under test.
 func describeTarget(info target.Info, realCluster bool) string {
-	api := "API server in memory"
+	api := "in-memory API server"
 	if realCluster {
 		api = "real API server"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // absences are the times in which the target, or some of its replicas, was away.
@@ -33,7 +34,7 @@ type absence struct {
 	from, to, back event.Time
 	planned        bool
 	replicas       []int
-	held           *collect.Drift
+	held           *result.Drift
 }
 
 // expect sets how many proxies were ready when steady load began, or how many
@@ -69,7 +70,7 @@ func (a *absences) begin(at event.Time, planned bool, replicas []int) int {
 }
 
 // end notes that they are ready again, and what the proxies held before.
-func (a *absences) end(number int, at event.Time, held *collect.Drift) {
+func (a *absences) end(number int, at event.Time, held *result.Drift) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list[number].to, a.list[number].held = at, held
@@ -98,12 +99,12 @@ func (a *absences) over() bool {
 
 // outages are the absences for the result, with times that count from the start
 // of the steady phase, and with the replicas if there are several.
-func (a *absences) outages(start event.Time, several bool) []collect.Outage {
+func (a *absences) outages(start event.Time, several bool) []result.Outage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var list []collect.Outage
+	var list []result.Outage
 	for _, x := range a.list {
-		o := collect.Outage{At: x.from.Sub(start).Seconds(), Planned: x.planned, Held: x.held}
+		o := result.Outage{At: x.from.Sub(start).Seconds(), Planned: x.planned, Held: x.held}
 		if several {
 			o.Replicas = x.replicas
 		}
@@ -143,7 +144,7 @@ func (r *run) plannedOutage(ctx context.Context) <-chan struct{} {
 
 // drift compares what the proxies hold with the objects that the API server
 // has: the model of the mesh is the churn's while that runs.
-func (r *run) drift(ctx context.Context) (*collect.Drift, error) {
+func (r *run) drift(ctx context.Context) (*result.Drift, error) {
 	list, err := r.cluster.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		LabelSelector: mesh.RunLabel + "=" + r.id,
 	})

@@ -15,7 +15,7 @@ import (
 const pollEvery = 20 * time.Millisecond
 
 // quietTime is how long no response may have come before the drain ends, so
-// that pushes which nobody waits for, such as those of silent mutations, are
+// that pushes which nobody waits for, such as those of no-op mutations, are
 // in the counts on both sides.
 const quietTime = time.Second
 

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -142,7 +144,7 @@ func (r *run) which(replicas []int) string {
 }
 
 // describeReplicas is what the result says of each of several replicas.
-func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow) []collect.Replica {
+func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []observed.Replica {
 	o := &r.observed
 	if !r.several() || o.countsBefore == nil {
 		return nil
@@ -151,7 +153,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow)
 	if after == nil { // the run was cut short
 		after = r.countReplicas()
 	}
-	all := make([]collect.Replica, len(r.replicas))
+	all := make([]observed.Replica, len(r.replicas))
 	for i, p := range r.replicas {
 		x := &all[i]
 		x.Address, x.PID = strings.Join(p.XDSAddresses(), ","), p.Info().PID
@@ -165,7 +167,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow)
 		if o.before[i] == nil || o.after == nil || o.after[i] == nil {
 			continue
 		}
-		if m, err := collect.MetricsDiff(o.before[i], o.after[i]); err == nil { // else warned of with the sums
+		if m, err := observe.Gained(o.before[i], o.after[i]); err == nil { // else warned of with the sums
 			x.Restarted, x.Pushes = m.Restarted, pushes(m)
 		}
 	}
@@ -174,7 +176,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow)
 
 // span returns the fewest and the most connections of a replica in steady load and
 // drain.
-func span(lines []collect.TimelineRow, replica int, ends ...int) (fewest, most int) {
+func span(lines []rows.Timeline, replica int, ends ...int) (fewest, most int) {
 	seen := ends
 	for _, line := range lines {
 		if (line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)) && replica < len(line.Connections) {
@@ -186,7 +188,7 @@ func span(lines []collect.TimelineRow, replica int, ends ...int) (fewest, most i
 
 // pushes returns how many responses a control plane sent by its own count; nil if
 // it does not count them.
-func pushes(m *collect.Metrics) *int64 {
+func pushes(m *observed.Metrics) *int64 {
 	var sum int64
 	counted := false
 	for series, n := range m.Counters {

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestProxiesMayBeBackBeforeTheReplicaIs(t *testing.T) {
@@ -33,7 +34,7 @@ func TestProxiesMayBeBackBeforeTheReplicaIs(t *testing.T) {
 }
 
 func TestCountsOfAReplicaAreComparedWithItsOwn(t *testing.T) {
-	m := &collect.Metrics{
+	m := &observed.Metrics{
 		Gauges:   map[string]float64{`pilot_xds{version="1"}`: 4},
 		Counters: map[string]float64{`pilot_xds_pushes{type="eds"}`: 12, `pilot_xds_pushes{type="cds_senderr"}`: 1, `pilot_total_xds_rejects{type="eds"}`: 2},
 	}
@@ -60,7 +61,7 @@ func TestCountsOfAReplicaAreComparedWithItsOwn(t *testing.T) {
 }
 
 func TestSpanOfConnectionsIsThatOfSteadyLoadAndDrain(t *testing.T) {
-	lines := []collect.TimelineRow{
+	lines := []rows.Timeline{
 		{Phase: string(PhaseConnect), Connections: []int{0, 900}},
 		{Phase: string(PhaseSteady), Connections: []int{0, 3}},
 		{Phase: string(PhaseDrain), Connections: []int{0, 12}},

@@ -16,7 +16,9 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -44,7 +46,7 @@ type run struct {
 	collector *collect.Collector
 	sink      *fleetSink
 	fleet     *fakeproxy.Fleet
-	meter     *collect.SelfMeter
+	meter     *self.Meter
 	profile   *selfProfile // nil unless asked for
 	crew      crew
 	clusters  map[string]map[string]string // see clustersOf
@@ -75,7 +77,7 @@ type run struct {
 // connected, also with an error or when ctx was cancelled; the result is then
 // marked partial. Without a result, Config.Dir is left only if the target wrote
 // a log.
-func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
+func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
 	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
 		return nil, invalid(err)
@@ -98,12 +100,12 @@ func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 	err = r.measure(ctx)
 	partial := err != nil || ctx.Err() != nil
 	profileErr := r.profile.stop()
-	result, finishErr := r.finish(ctx, partial)
+	res, finishErr := r.finish(ctx, partial)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
 		err = nil // the phases' errors only say that they were cut short
 	}
-	return result, errors.Join(err, profileErr, finishErr, stopErr, r.save(result))
+	return res, errors.Join(err, profileErr, finishErr, stopErr, r.save(res))
 }
 
 // plan makes the mesh and decides what will change in it, and when.
@@ -181,7 +183,7 @@ func (r *run) startFleet(ctx context.Context) error {
 			return err
 		}
 	}
-	r.meter = collect.StartSelfMeter()
+	r.meter = self.Start()
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.observeStart(ctx)
 	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)

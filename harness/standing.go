@@ -17,7 +17,10 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // FleetConfig is what a fleet without a mesh and a target of its own needs.
@@ -58,7 +61,7 @@ type standing struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector
 	sink      *fleetSink
-	meter     *collect.SelfMeter
+	meter     *self.Meter
 	want      int
 	began     time.Time
 
@@ -87,7 +90,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 	}); err != nil {
 		return nil, err
 	}
-	s.meter = collect.StartSelfMeter()
+	s.meter = self.Start()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
 	s.wait.Go(func() { _ = s.fleet.Run(ctx) }) // returns nil once stop ends ctx
@@ -116,7 +119,7 @@ func (s *standing) status() Status {
 // KeepConnected connects a fleet and keeps it connected until ctx ends. The
 // result says how that went; it has nothing on mutations. The error is not nil
 // if no proxy could connect.
-func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error) {
+func KeepConnected(ctx context.Context, cfg FleetConfig) (*result.Result, error) {
 	s, err := stand(ctx, cfg, false)
 	if err != nil {
 		return nil, err
@@ -126,19 +129,21 @@ func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error
 	<-ctx.Done()
 	stopProgress()
 	stuck := len(s.fleet.Stuck())
-	result := s.collector.Finish(collect.Final{})
-	result.Convergence = &collect.Convergence{StuckWarming: &stuck}
-	result.Mutations, result.Propagation, result.Volume = nil, nil, nil // there were none
+	res := s.collector.Finish(collect.Final{})
+	res.Convergence = &result.Convergence{StuckWarming: &stuck}
+	res.Mutations, res.Propagation, res.Volume = nil, nil, nil // there were none
 	in, out := s.fleet.WireBytes()
-	result.Sync.Volume.WireBytes = &collect.WireBytes{In: in, Out: out}
-	addMisbehaviour(result, s.fleet.Counts())
-	if err := s.meter.Stop(result.Harness, nil); err != nil {
-		result.Warnings = append(result.Warnings, err.Error())
+	res.Sync.Volume.WireBytes = &result.WireBytes{In: in, Out: out}
+	addMisbehaviour(res, s.fleet.Counts())
+	pauses, err := s.meter.Stop(res.Harness)
+	if err != nil {
+		res.Warnings = append(res.Warnings, err.Error())
 	}
-	if result.Proxies.Connected > 0 {
-		return result, nil
+	verdict.Saturation(res.Harness, pauses, nil)
+	if res.Proxies.Connected > 0 {
+		return res, nil
 	}
-	return result, s.neverConnected()
+	return res, s.neverConnected()
 }
 
 // neverConnected says why there was no connection, as far as that is known.

@@ -9,8 +9,8 @@ import (
 	"path"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -54,7 +54,7 @@ type ownNonce struct {
 // syncCheck compares the control plane's account of what proxies have ACKed with
 // the proxies' own.
 type syncCheck struct {
-	status collect.ProxyStatus
+	status observed.ProxyStatus
 	// own counts types that proxies accepted, unlike those in which the two
 	// differ; absent the proxies that the page does not have.
 	own, unlike, absent int

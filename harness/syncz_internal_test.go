@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 const (
@@ -20,7 +21,7 @@ func TestSyncCheckAgreesWithAPageThatSaysWhatProxiesSay(t *testing.T) {
 		"type.googleapis.com/envoy.config.route.v3.RouteConfiguration": {},
 		"type.googleapis.com/istio.networking.nds.v1.NameTable":        {Sent: "1"},
 	}}}, map[string]ownNonce{"cds": {nonce: "7"}, "eds": {nonce: "8", rejected: true}})
-	if want := (collect.ProxyStatus{Proxies: 1, Synced: 1, NotSent: 1, Stale: 1}); c.status != want {
+	if want := (observed.ProxyStatus{Proxies: 1, Synced: 1, NotSent: 1, Stale: 1}); c.status != want {
 		t.Errorf("status %+v, want %+v", c.status, want)
 	}
 	if w := c.warnings(); len(w) > 0 {
@@ -66,14 +67,14 @@ func TestRejectsOfTheWholeRunAreCompared(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		start, after []byte
-		ours         collect.Acks
+		ours         result.Acks
 		want         string
 	}{
-		"equal":             {metrics("3", "2"), metrics("9", "5"), collect.Acks{NacksInjected: 2, NacksInvalid: 1}, ""},
-		"unlike":            {metrics("3", "2"), metrics("9", "5"), collect.Acks{NacksInjected: 2}, "2 by our count, 3 by"},
-		"none counted":      {metrics("3", "0"), metrics("9", "0"), collect.Acks{NacksInjected: 1}, "1 by our count, 0 by"},
-		"no istiod metrics": {[]byte("# TYPE up gauge\nup 1\n"), []byte("# TYPE up gauge\nup 1\n"), collect.Acks{NacksInjected: 1}, ""},
-		"no metrics":        {nil, nil, collect.Acks{NacksInjected: 1}, ""},
+		"equal":             {metrics("3", "2"), metrics("9", "5"), result.Acks{NacksInjected: 2, NacksInvalid: 1}, ""},
+		"unlike":            {metrics("3", "2"), metrics("9", "5"), result.Acks{NacksInjected: 2}, "2 by our count, 3 by"},
+		"none counted":      {metrics("3", "0"), metrics("9", "0"), result.Acks{NacksInjected: 1}, "1 by our count, 0 by"},
+		"no istiod metrics": {[]byte("# TYPE up gauge\nup 1\n"), []byte("# TYPE up gauge\nup 1\n"), result.Acks{NacksInjected: 1}, ""},
+		"no metrics":        {nil, nil, result.Acks{NacksInjected: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := crossCheckRejects(test.start, test.after, &test.ours)

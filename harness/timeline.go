@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -26,7 +29,7 @@ type timeline struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	rows      []collect.TimelineRow
+	rows      []rows.Timeline
 	intervals *collect.Intervals
 	last      reading
 	phase     Phase
@@ -70,7 +73,7 @@ func (r *run) startTimeline(ctx context.Context) *timeline {
 // end stops the timeline and returns its lines, with times that count from the
 // start of the steady phase if there was one. The last line is of what had begun
 // of a second.
-func (t *timeline) end(ctx context.Context) []collect.TimelineRow {
+func (t *timeline) end(ctx context.Context) []rows.Timeline {
 	t.cancel()
 	<-t.done
 	t.line(ctx)
@@ -88,7 +91,7 @@ func (t *timeline) line(ctx context.Context) {
 	for _, p := range r.replicas {
 		now.pids = append(now.pids, p.Info().PID)
 	}
-	row := collect.TimelineRow{T: r.clock.At(now.at).Duration().Seconds()}
+	row := rows.Timeline{T: r.clock.At(now.at).Duration().Seconds()}
 	progress, interval := r.collector.Progress(), t.intervals.Cut()
 	if interval.Deliveries > 0 {
 		r.lastSecond.Store(&interval)
@@ -108,9 +111,9 @@ func (t *timeline) line(ctx context.Context) {
 }
 
 // cost adds CPU, memory and pushes, as far as they are to be had.
-func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *reading) {
+func (t *timeline) cost(ctx context.Context, row *rows.Timeline, now *reading) {
 	seconds := now.at.Sub(t.last.at).Seconds()
-	if cpu, err := collect.OwnCPUSeconds(); err == nil {
+	if cpu, err := self.CPUSeconds(); err == nil {
 		now.harnessCPU, now.hasHarness = cpu, true
 		if t.last.hasHarness {
 			row.HarnessCores = ratio(cpu-t.last.harnessCPU, seconds)
@@ -124,8 +127,8 @@ func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *read
 	}
 	text, whole := t.scrape(ctx, row, now)
 	if external && whole {
-		cpu, hasCPU := collect.SumSeries(text, "process_cpu_seconds_total")
-		rss, hasRSS := collect.SumSeries(text, "process_resident_memory_bytes")
+		cpu, hasCPU := observe.SumSeries(text, "process_cpu_seconds_total")
+		rss, hasRSS := observe.SumSeries(text, "process_resident_memory_bytes")
 		if hasCPU && hasRSS {
 			t.target(row, now, cpu, rss)
 		}
@@ -134,7 +137,7 @@ func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *read
 
 // scrape adds the pushes of all replicas that answer, and returns the metrics of
 // these, one after the other, and whether all did that have metrics.
-func (t *timeline) scrape(ctx context.Context, row *collect.TimelineRow, now *reading) (all []byte, whole bool) {
+func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (all []byte, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
 	whole = true
@@ -145,7 +148,7 @@ func (t *timeline) scrape(ctx context.Context, row *collect.TimelineRow, now *re
 			continue
 		}
 		all = append(all, text...)
-		pushes, ok := collect.SumSeries(text, "pilot_xds_pushes")
+		pushes, ok := observe.SumSeries(text, "pilot_xds_pushes")
 		if !ok {
 			continue
 		}
@@ -161,7 +164,7 @@ func (t *timeline) scrape(ctx context.Context, row *collect.TimelineRow, now *re
 }
 
 // target adds what the control plane has used.
-func (t *timeline) target(row *collect.TimelineRow, now *reading, cpu, rss float64) {
+func (t *timeline) target(row *rows.Timeline, now *reading, cpu, rss float64) {
 	now.cpu, now.hasCost = cpu, true
 	if t.last.hasCost && cpu >= t.last.cpu {
 		row.Cores = ratio(cpu-t.last.cpu, now.at.Sub(t.last.at).Seconds())

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -164,7 +164,7 @@ func (r *run) stayAway(ctx context.Context, lost []int, d time.Duration) bool {
 // restart starts replicas again and notes what that ends; false if one of them is
 // not back. It returns before the proxies are back.
 func (r *run) restart(ctx context.Context, absence int, lost []int, gone string) bool {
-	var held *collect.Drift
+	var held *result.Drift
 	all := len(lost) == len(r.replicas)
 	if all { // else what differs is under way
 		var err error

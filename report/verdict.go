@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // verdict is what a result comes down to, in one word.
@@ -22,15 +24,20 @@ const (
 	done      verdict = "DONE"      // there were no SLOs
 )
 
-func (v verdict) good() bool { return v == passed || v == done }
+func (v verdict) style() doc.Style {
+	if v == passed || v == done {
+		return doc.Good
+	}
+	return doc.Bad
+}
 
-func judge(r *collect.Result) verdict {
+func judge(r *result.Result) verdict {
 	switch {
 	case len(r.Errors) > 0:
 		return broken
 	case r.Partial:
 		return partial
-	case slices.ContainsFunc(r.SLO, func(s collect.SLO) bool { return !s.Pass }):
+	case slices.ContainsFunc(r.SLO, func(s result.SLO) bool { return !s.Pass }):
 		return missed
 	case r.Harness != nil && r.Harness.Saturated:
 		return saturated
@@ -43,19 +50,19 @@ func judge(r *collect.Result) verdict {
 }
 
 // defects lists what a right control plane and a right run would not show.
-func defects(r *collect.Result) []string {
+func defects(r *result.Result) []string {
 	var found []string
 	add := func(n int64, one, many string) {
 		if n > 0 {
-			found = append(found, plural(n, one, many))
+			found = append(found, units.Plural(n, one, many))
 		}
 	}
 	if p := r.Proxies; p != nil {
 		add(int64(p.Requested-p.Ready), "proxy never ready", "proxies never ready")
 	}
 	if p := r.Propagation; p != nil {
-		add(p.Unreached, "pair unreached", "pairs unreached")
-		add(p.Unexplained, "unexplained state", "unexplained states")
+		add(p.Undelivered, "pair undelivered", "pairs undelivered")
+		add(p.UnknownStates, "unknown state", "unknown states")
 	}
 	if c := r.Convergence; c != nil {
 		add(int64(c.Diverged), "diverged proxy", "diverged proxies")
@@ -64,11 +71,11 @@ func defects(r *collect.Result) []string {
 }
 
 // headline is the sentence after the verdict.
-func headline(r *collect.Result, v verdict, name string) string {
+func headline(r *result.Result, v verdict) string {
 	var parts []string
 	switch v {
 	case broken:
-		parts = append(parts, "the numbers contradict each other and are not to be trusted")
+		parts = append(parts, "the counters contradict each other: do not trust the numbers")
 	case partial:
 		parts = append(parts, "the run was cut short")
 	case missed:
@@ -76,29 +83,25 @@ func headline(r *collect.Result, v verdict, name string) string {
 	case saturated:
 		parts = append(parts, "the harness was the bottleneck")
 	case passed:
-		parts = append(parts, "kept "+plural(len(r.SLO), "SLO", "SLOs"))
+		parts = append(parts, "kept "+units.Plural(len(r.SLO), "SLO", "SLOs"))
 	case defective, done:
 	}
 	if p := r.Propagation; p != nil && p.All != nil {
 		parts = append(parts, fmt.Sprintf("changes reached proxies in %s (p50), %s (p99), %s at most",
-			span(p.All.P50), span(p.All.P99), span(p.All.Max)))
+			units.Duration(p.All.P50), units.Duration(p.All.P99), units.Duration(p.All.Max)))
 	}
 	if wrong := defects(r); len(wrong) > 0 {
 		parts = append(parts, strings.Join(wrong, ", "))
 	}
-	text := strings.Join(parts, "; ")
-	if name == "" {
-		return text
-	}
-	return name + ": " + text
+	return strings.Join(parts, "; ")
 }
 
-func missedText(slo []collect.SLO) string {
+func missedText(slo []result.SLO) string {
 	var names []string
 	for _, s := range slo {
 		if !s.Pass {
 			names = append(names, s.Metric)
 		}
 	}
-	return fmt.Sprintf("missed %d of %s (%s)", len(names), plural(len(slo), "SLO", "SLOs"), strings.Join(names, ", "))
+	return fmt.Sprintf("missed %d of %s (%s)", len(names), units.Plural(len(slo), "SLO", "SLOs"), strings.Join(names, ", "))
 }

@@ -28,7 +28,7 @@ type calibrateFlags struct {
 	quick   bool
 	format  string
 	out     string
-	silent  bool
+	quiet   bool
 }
 
 func calibrateCommand(s streams) *cobra.Command {
@@ -45,7 +45,7 @@ func calibrateCommand(s streams) *cobra.Command {
 	flags.BoolVar(&f.quick, "quick", false, "one delay only, shorter runs")
 	flags.StringVar(&f.format, "format", "text", "what to print: text or json")
 	flags.StringVarP(&f.out, "out", "o", "", "keep the results of the runs in this folder, which must not exist")
-	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress on stderr")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	return c
 }
 
@@ -62,7 +62,7 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	show := newProgress(s.stderr, f.silent)
+	show := newProgress(s.stderr, f.quiet)
 	found, err := calibrate.Run(ctx, calibrate.Config{
 		Proxies: f.proxies, Quick: f.quick, Dir: dir,
 		Environ: s.environ, Self: self, Version: buildVersion(),

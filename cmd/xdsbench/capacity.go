@@ -31,7 +31,7 @@ answer or lowers it. If the harness gives out first, the answer is "at least".
 FIELD is proxies, rate, services, endpoints, or any field of the profile that is
 a whole number or a rate, such as mesh.ports or churn[0].rate. Without an SLO in
 the profile or --slo, propagation.all.p99 must be at most 2s, and nothing may be
-unreached or diverged.
+undelivered or diverged.
 
 From the runs, a model of memory, CPU and p99 is fitted, with intervals and a
 check on runs that it has not seen. It predicts other sizes; what is not given

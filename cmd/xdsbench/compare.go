@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/compare"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 const compareLong = `Compares two sets of saved runs, and says whether the new one is a regression.
@@ -43,7 +43,7 @@ test. These metrics, marked •, decide:
   - propagation.all.p50 and p99, controlPlane.steady.cpuSeconds and peakRSSBytes,
     volume.wireBytes.in; those that the profile's SLOs limit; those that a
     --threshold NAME=... names. With --metric, the ones named instead.
-  - counts that must be 0: unreached, unexplained, diverged and the like,
+  - counts that must be 0: undelivered, unknown states, diverged and the like,
     proxies.neverReady, and errors (contradictions that a result found in itself).
 A regression is a change for the worse of a deciding metric that is significant
 after Holm's correction for their number and beyond its threshold; or such a
@@ -112,7 +112,7 @@ func (f *compareFlags) run(s streams, before, after string) error {
 // print writes to stdout, or to the file of -o whole.
 func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
 	if f.out != "" {
-		return collect.WriteFile(f.out, write)
+		return file.Write(f.out, write)
 	}
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

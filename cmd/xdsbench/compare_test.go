@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/compare"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // saveRuns saves n results with a p99 near the given one.
@@ -17,10 +17,10 @@ func saveRuns(t *testing.T, n int, p99 float64) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range n {
-		r := &collect.Result{
-			Schema: collect.Schema,
-			Propagation: &collect.Propagation{
-				All: &collect.Distribution{Count: 10, P50: 0.1, P99: p99 * (1 + float64(i)/100)}, Deliveries: 10, Expected: 10,
+		r := &result.Result{
+			Schema: result.Schema,
+			Propagation: &result.Propagation{
+				All: &result.Distribution{Count: 10, P50: 0.1, P99: p99 * (1 + float64(i)/100)}, Deliveries: 10, Expected: 10,
 			},
 		}
 		if err := r.Save(filepath.Join(dir, fmt.Sprint(i))); err != nil {

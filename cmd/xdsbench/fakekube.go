@@ -10,7 +10,7 @@ import (
 	"github.com/xdsbench/xdsbench/fakekube"
 )
 
-const fakekubeLong = `The Kubernetes API server in memory, alone: kubectl, client-go and istiod work
+const fakekubeLong = `The Kubernetes in-memory API server, alone: kubectl, client-go and istiod work
 against it. It holds objects and nothing runs in it; all is lost at its end.
 
   xdsbench fakekube --write-kubeconfig kc &
@@ -21,7 +21,7 @@ func fakekubeCommand(s streams) *cobra.Command {
 	var address, kubeconfig string
 	c := &cobra.Command{
 		Use:   "fakekube --write-kubeconfig FILE",
-		Short: "The API server in memory alone",
+		Short: "The in-memory API server alone",
 		Long:  fakekubeLong,
 		Args:  argsExactly(0),
 		RunE: func(c *cobra.Command, _ []string) (err error) {

@@ -111,15 +111,15 @@ func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
 	}
 	show := newProgress(s.stderr, f.quiet)
 	f.cfg.Progress = show.update
-	result, err := harness.KeepConnected(ctx, f.cfg)
+	res, err := harness.KeepConnected(ctx, f.cfg)
 	show.done()
-	if result == nil {
+	if res == nil {
 		return runError(err)
 	}
 	if f.format == "json" {
-		return errors.Join(err, report.JSON(s.stdout, result))
+		return errors.Join(err, report.JSON(s.stdout, res))
 	}
-	return errors.Join(err, report.Fleet(s.stdout, result))
+	return errors.Join(err, report.Fleet(s.stdout, res, report.Options{TextOptions: terminal(s.stdout)}))
 }
 
 func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) error {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
@@ -39,7 +39,7 @@ On a machine that fleet and control plane share, the control plane gives way to 
 fleet (target.priority: normal, low or idle; default low), so that no message waits
 for its time stamp. With idle it gives way to everything else on the machine, too.
 
-Without --kubeconfig the mesh lives in an API server in memory, and no cluster
+Without --kubeconfig the mesh lives in an in-memory API server, and no cluster
 is needed. With it, the run creates namespaces, nodes, services, pods and
 EndpointSlices of its own on that cluster, all labelled, and removes them at the
 end. A cluster that is not on this machine must be named with --context.`
@@ -95,7 +95,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		return fmt.Errorf("path of this program: %w", err)
 	}
 	show := newProgress(s.stderr, f.quiet)
-	result, err := runOnce(ctx, harness.Config{
+	res, err := runOnce(ctx, harness.Config{
 		Profile:    profile,
 		Dir:        f.folder(profile),
 		Kubeconfig: f.kubeconfig,
@@ -109,11 +109,11 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		MetricsAddress: f.metrics,
 	})
 	show.done()
-	if result == nil {
+	if res == nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	err = errors.Join(err, printer(s.stdout, result, f.folder(profile)))
-	return interruptedOr(ctx, f.verdict(result, err))
+	err = errors.Join(err, printer(s.stdout, res, f.folder(profile)))
+	return interruptedOr(ctx, f.verdict(res, err))
 }
 
 // folder returns where results go. It is fixed at the first call.
@@ -125,7 +125,7 @@ func (f *runFlags) folder(p *profiles.Profile) string {
 }
 
 // verdict turns what a finished run found into the command's exit code.
-func (f *runFlags) verdict(r *collect.Result, err error) error {
+func (f *runFlags) verdict(r *result.Result, err error) error {
 	switch {
 	case err != nil:
 		return runError(err)
@@ -141,13 +141,13 @@ func (f *runFlags) verdict(r *collect.Result, err error) error {
 }
 
 // errorsOf is the error of a result whose numbers contradict each other.
-func errorsOf(r *collect.Result) error {
+func errorsOf(r *result.Result) error {
 	return &exitError{code: exitFailed, err: fmt.Errorf("the result contradicts itself and is not to be trusted: %s", strings.Join(r.Errors, "; "))}
 }
 
 // sloMissed reports whether any SLO was missed; one without a value was.
-func sloMissed(r *collect.Result) bool {
-	return slices.ContainsFunc(r.SLO, func(s collect.SLO) bool { return !s.Pass })
+func sloMissed(r *result.Result) bool {
+	return slices.ContainsFunc(r.SLO, func(s result.SLO) bool { return !s.Pass })
 }
 
 // runError gives a failed run its exit code.

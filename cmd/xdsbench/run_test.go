@@ -16,7 +16,7 @@ func TestSmokeProfileDeliversEverythingOnTheEmbeddedControlPlane(t *testing.T) {
 		t.Fatalf("exit %d:\n%s%s", code, stdout, stderr)
 	}
 	checkSound(t, load(t, dir))
-	for _, want := range []string{"unreached", "diverged", "unexplained"} {
+	for _, want := range []string{"undelivered", "diverged", "unknown states"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the summary does not say %q:\n%s", want, stdout)
 		}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -21,7 +21,7 @@ func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, erro
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
-	return func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
+	return func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*result.Result, error) {
 		return runOnce(ctx, harness.Config{
 			Profile: p, Dir: dir, Kubeconfig: kubeconfig, Context: kubeContext,
 			Environ: s.environ, Self: self, Version: buildVersion(), Progress: progress,
@@ -30,13 +30,13 @@ func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, erro
 }
 
 // runOnce makes one run and writes the reports beside its result.
-func runOnce(ctx context.Context, cfg harness.Config) (*collect.Result, error) {
+func runOnce(ctx context.Context, cfg harness.Config) (*result.Result, error) {
 	defer budgetGarbage(cfg.Environ)()
-	result, err := harness.Run(ctx, cfg)
-	if result == nil {
+	res, err := harness.Run(ctx, cfg)
+	if res == nil {
 		return nil, err
 	}
-	return result, errors.Join(err, report.Files(cfg.Dir, result))
+	return res, errors.Join(err, report.Files(cfg.Dir, res))
 }
 
 // checkCluster says what is wrong with where the mesh is to be.

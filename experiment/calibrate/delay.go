@@ -84,9 +84,9 @@ func delayLine(fault string, q, injected, measured float64) Line {
 func complete(fault string, run *outcome) Line {
 	p := run.result.Propagation
 	line := countLine(fault, "propagation.deliveries", int(p.Expected), int(p.Deliveries))
-	if p.Unexplained > 0 {
+	if p.UnknownStates > 0 {
 		line.Pass = false
-		line.Problem = fmt.Sprintf("%d states unexplained", p.Unexplained)
+		line.Problem = fmt.Sprintf("%d unknown states", p.UnknownStates)
 	}
 	return line
 }

@@ -64,7 +64,7 @@ func fields() map[string]string {
 
 // defaultSLO is the SLO of a profile without one.
 func defaultSLO() map[string]string {
-	return map[string]string{p99: "2s", "propagation.unreached": "0", "convergence.diverged": "0"}
+	return map[string]string{p99: "2s", "propagation.undelivered": "0", "convergence.diverged": "0"}
 }
 
 // ParseGrow reads "FIELD=FROM..TO" for a field of the profile. The error lists

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestSearchFindsTheCapacityWithinTheTolerance(t *testing.T) {
@@ -270,7 +270,7 @@ func TestEveryStepIsKeptWithItsVerdict(t *testing.T) {
 		t.Errorf("%+v", steps)
 	}
 	for _, s := range steps {
-		if _, err := collect.Load(filepath.Join(dir, s.Run)); err != nil {
+		if _, err := result.Load(filepath.Join(dir, s.Run)); err != nil {
 			t.Error(err)
 		}
 	}

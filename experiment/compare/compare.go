@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Compare compares two sets of runs.
@@ -281,11 +281,11 @@ func addNoise(metrics []Metric, before, after *Set) {
 	}
 }
 
-func noise(r *collect.Result) map[string]collect.Range {
-	intervals := make(map[string]collect.Range)
+func noise(r *result.Result) map[string]result.Range {
+	intervals := make(map[string]result.Range)
 	if r.Propagation != nil && r.Propagation.Noise != nil {
 		n := r.Propagation.Noise
-		maps.Copy(intervals, map[string]collect.Range{
+		maps.Copy(intervals, map[string]result.Range{
 			"propagation.all.p50": n.P50, "propagation.all.p90": n.P90, "propagation.all.p99": n.P99,
 		})
 	}

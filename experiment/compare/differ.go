@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // absent stands for a field that a run does not have.
@@ -19,10 +19,10 @@ const absent = "absent"
 const maxListed = 3
 
 // fieldsOf returns the fields of one run by their names.
-type fieldsOf func(r *collect.Result) map[string]string
+type fieldsOf func(r *result.Result) map[string]string
 
 // profileFields are those of the resolved profile; none if it cannot be read.
-func profileFields(r *collect.Result) map[string]string {
+func profileFields(r *result.Result) map[string]string {
 	fields, err := experiment.Leaves(r.Profile)
 	if err != nil {
 		return nil
@@ -32,7 +32,7 @@ func profileFields(r *collect.Result) map[string]string {
 
 // environmentFields are what may change the numbers; the times and names of runs
 // are not among them. What the profile has under target.env is not repeated.
-func environmentFields(r *collect.Result) map[string]string {
+func environmentFields(r *result.Result) map[string]string {
 	e := r.Environment
 	if e == nil {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/compare"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestTextFitsATerminalAndSaysWhatMatters(t *testing.T) {
 	o := options()
-	r := compared(t, set(t, 1, 5), set(t, 2, 5, slower(5), func(r *collect.Result, _ int) {
+	r := compared(t, set(t, 1, 5), set(t, 2, 5, slower(5), func(r *result.Result, _ int) {
 		r.Profile = []byte(`{"name":"test","description":"` + strings.Repeat("long ", 40) + `"}`)
 	}), o)
 	var b strings.Builder
@@ -28,7 +28,7 @@ func TestTextFitsATerminalAndSaysWhatMatters(t *testing.T) {
 	for _, want := range []string{
 		`(?m)^REGRESSION  2 metrics are worse$`,
 		`(?m)^• propagation\.all\.p99 +\d+ ms ± \d.* %  +1\.\d+ s ± \d.* % +\+\d\d\d %  0\.008  WORSE$`,
-		`(?m)^  0 in all   .*propagation\.unreached`,
+		`(?m)^  0 in all   .*propagation\.undelivered`,
 		`(?m)^  volume\.byType\.eds\.bytes +.* MB`,
 		`(?m)^Profile      churn\[0\]\.kind: pod-delete -> absent$`,
 		`(?m)^Environment  the same$`,
@@ -40,7 +40,7 @@ func TestTextFitsATerminalAndSaysWhatMatters(t *testing.T) {
 }
 
 func TestMarkdownTablesHaveOneCellPerColumn(t *testing.T) {
-	r := compared(t, set(t, 1, 5), set(t, 2, 5, func(r *collect.Result, _ int) {
+	r := compared(t, set(t, 1, 5), set(t, 2, 5, func(r *result.Result, _ int) {
 		r.ControlPlane.Signals.Errors = map[string]float64{"a|b": 1}
 	}), compare.Options{All: true, Alpha: 0.05, Threshold: 0.05})
 	var b strings.Builder

@@ -1,6 +1,8 @@
 package compare
 
-import "github.com/xdsbench/xdsbench/collect"
+import (
+	"github.com/xdsbench/xdsbench/result/metric"
+)
 
 // The numbers that no result names, worked out from it.
 const (
@@ -83,10 +85,10 @@ func latencyRules() []rule {
 func correctnessRules() []rule {
 	return []rule{
 		{"propagation.deliveries", correctness, Neither, inform, true},
-		{"propagation.unreached", correctness, Lower, zero, true},
-		{"propagation.unexplained", correctness, Lower, zero, true},
+		{"propagation.undelivered", correctness, Lower, zero, true},
+		{"propagation.unknownStates", correctness, Lower, zero, true},
 		{"convergence.diverged", correctness, Lower, zero, true},
-		{"convergence.ghostEndpoints", correctness, Lower, zero, true},
+		{"convergence.staleEndpoints", correctness, Lower, zero, true},
 		{"convergence.missingEndpoints", correctness, Lower, zero, true},
 		{"convergence.missingClusters", correctness, Lower, zero, true},
 		{"convergence.stuckWarming", correctness, Lower, zero, true},
@@ -105,8 +107,8 @@ func correctnessRules() []rule {
 		{"proxies.failures.*", correctness, Lower, flag, false},
 		{"mutations.incomplete", correctness, Lower, flag, false},
 		{"mutations.failed", correctness, Lower, flag, false},
-		{"convergence.ghostEndpointsInOutage", correctness, Lower, flag, false},
-		{"sync.unexplained", correctness, Lower, flag, false},
+		{"convergence.staleEndpointsInOutage", correctness, Lower, flag, false},
+		{"sync.unknownStates", correctness, Lower, flag, false},
 		{"acks.nackLoopRate", correctness, Lower, flag, false},
 	}
 }
@@ -182,7 +184,7 @@ func harnessRules() []rule {
 // ruleOf returns what a metric is, and where it stands in the table.
 func ruleOf(name string, all []rule) (r rule, place int) {
 	for i, r := range all {
-		if collect.MatchMetric(r.pattern, name) {
+		if metric.Match(r.pattern, name) {
 			return r, i
 		}
 	}

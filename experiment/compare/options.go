@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // The defaults of Options.
@@ -87,7 +87,7 @@ func (o *Options) Validate() error {
 
 // checkName reports a name that means no metric.
 func checkName(flag, pattern string) error {
-	if pattern == contradictions || pattern == neverReady || collect.IsMetric(pattern) {
+	if pattern == contradictions || pattern == neverReady || metric.Exists(pattern) {
 		return nil
 	}
 	return fmt.Errorf("%s: %q is not a metric: docs/metrics.md lists all, and --all shows those of two results", flag, pattern)
@@ -96,7 +96,7 @@ func checkName(flag, pattern string) error {
 // named reports whether --metric means this metric.
 func (o *Options) named(name string) bool {
 	for _, pattern := range o.Metrics {
-		if collect.MatchMetric(pattern, name) {
+		if metric.Match(pattern, name) {
 			return true
 		}
 	}
@@ -108,7 +108,7 @@ func (o *Options) named(name string) bool {
 func (o *Options) threshold(name string) (limit float64, own bool) {
 	limit = o.Threshold
 	for _, t := range o.Thresholds {
-		if collect.MatchMetric(t.Pattern, name) {
+		if metric.Match(t.Pattern, name) {
 			limit, own = t.Limit, true
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // The figures that settings are weighed by; each has a median and a spread over
@@ -39,7 +40,7 @@ const (
 	PeakRSS    = "controlPlane.peakRSSBytes"
 	// Nacks are those of the whole run, for a fault in the response or on purpose.
 	Nacks     = "acks.nacks"
-	Unreached = "propagation.unreached"
+	Undelivered = "propagation.undelivered"
 )
 
 // cpuStep is the unit in which Linux gives a process's processor time, USER_HZ
@@ -50,18 +51,18 @@ const cpuStep = 0.01
 // measured.
 type figure struct {
 	name, unit string
-	of         func(*collect.Result) (value float64, ok bool)
+	of         func(*result.Result) (value float64, ok bool)
 }
 
 // figures lists all, in the order of the reports.
 func figures() []figure {
 	return []figure{
-		{LatencyP50, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.All }, p50)},
-		{LatencyP99, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.All }, p99)},
-		{LastProxyP99, "s", ofPropagation(func(p *collect.Propagation) *collect.Distribution { return p.LastProxy }, p99)},
-		{DebounceMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Debounce })},
-		{QueueMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Queue })},
-		{PushMean, "s", ofStage(func(s *collect.Stages) *collect.Stage { return s.Push })},
+		{LatencyP50, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.All }, p50)},
+		{LatencyP99, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.All }, p99)},
+		{LastProxyP99, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.LastProxy }, p99)},
+		{DebounceMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Debounce })},
+		{QueueMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Queue })},
+		{PushMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Push })},
 		{Rounds, "", rounds},
 		{MutationsPerRound, "", mutationsPerRound},
 		{Pushes, "", pushes},
@@ -70,15 +71,15 @@ func figures() []figure {
 		{CPUSeconds, "s", cpuSeconds},
 		{PeakRSS, "bytes", peakRSS},
 		{Nacks, "", nacks},
-		{Unreached, "", unreached},
+		{Undelivered, "", undelivered},
 	}
 }
 
-func p50(d *collect.Distribution) float64 { return d.P50 }
-func p99(d *collect.Distribution) float64 { return d.P99 }
+func p50(d *result.Distribution) float64 { return d.P50 }
+func p99(d *result.Distribution) float64 { return d.P99 }
 
-func ofPropagation(of func(*collect.Propagation) *collect.Distribution, quantile func(*collect.Distribution) float64) func(*collect.Result) (float64, bool) {
-	return func(r *collect.Result) (float64, bool) {
+func ofPropagation(of func(*result.Propagation) *result.Distribution, quantile func(*result.Distribution) float64) func(*result.Result) (float64, bool) {
+	return func(r *result.Result) (float64, bool) {
 		if r.Propagation == nil || of(r.Propagation) == nil {
 			return 0, false
 		}
@@ -86,8 +87,8 @@ func ofPropagation(of func(*collect.Propagation) *collect.Distribution, quantile
 	}
 }
 
-func ofStage(of func(*collect.Stages) *collect.Stage) func(*collect.Result) (float64, bool) {
-	return func(r *collect.Result) (float64, bool) {
+func ofStage(of func(*observed.Stages) *observed.Stage) func(*result.Result) (float64, bool) {
+	return func(r *result.Result) (float64, bool) {
 		if r.ControlPlane == nil || r.ControlPlane.Stages == nil || of(r.ControlPlane.Stages) == nil {
 			return 0, false
 		}
@@ -95,14 +96,14 @@ func ofStage(of func(*collect.Stages) *collect.Stage) func(*collect.Result) (flo
 	}
 }
 
-func metrics(r *collect.Result) *collect.Metrics {
+func metrics(r *result.Result) *observed.Metrics {
 	if r.ControlPlane == nil || r.ControlPlane.Metrics == nil || r.ControlPlane.Metrics.Restarted {
 		return nil
 	}
 	return r.ControlPlane.Metrics
 }
 
-func rounds(r *collect.Result) (float64, bool) {
+func rounds(r *result.Result) (float64, bool) {
 	m := metrics(r)
 	if m == nil || m.Histograms["pilot_debounce_time"] == nil {
 		return 0, false
@@ -110,14 +111,14 @@ func rounds(r *collect.Result) (float64, bool) {
 	return float64(m.Histograms["pilot_debounce_time"].Count), true
 }
 
-func mutationsPerRound(r *collect.Result) (float64, bool) {
+func mutationsPerRound(r *result.Result) (float64, bool) {
 	if r.ControlPlane == nil || r.ControlPlane.Stages == nil || r.ControlPlane.Stages.MutationsPerPush == 0 {
 		return 0, false
 	}
 	return r.ControlPlane.Stages.MutationsPerPush, true
 }
 
-func pushes(r *collect.Result) (sum float64, ok bool) {
+func pushes(r *result.Result) (sum float64, ok bool) {
 	m := metrics(r)
 	if m == nil {
 		return 0, false
@@ -130,7 +131,7 @@ func pushes(r *collect.Result) (sum float64, ok bool) {
 	return sum, ok
 }
 
-func pushesSaved(r *collect.Result) (float64, bool) {
+func pushesSaved(r *result.Result) (float64, bool) {
 	n, ok := pushes(r)
 	if !ok || r.Mutations == nil || r.Proxies == nil || r.Mutations.Applied*r.Proxies.Ready == 0 {
 		return 0, false
@@ -138,7 +139,7 @@ func pushesSaved(r *collect.Result) (float64, bool) {
 	return 1 - n/float64(r.Mutations.Applied*r.Proxies.Ready), true
 }
 
-func bytesReceived(r *collect.Result) (sum float64, ok bool) {
+func bytesReceived(r *result.Result) (sum float64, ok bool) {
 	if r.Volume == nil {
 		return 0, false
 	}
@@ -148,32 +149,32 @@ func bytesReceived(r *collect.Result) (sum float64, ok bool) {
 	return sum, true
 }
 
-func cpuSeconds(r *collect.Result) (float64, bool) {
+func cpuSeconds(r *result.Result) (float64, bool) {
 	if r.ControlPlane == nil || r.ControlPlane.Steady == nil {
 		return 0, false
 	}
 	return r.ControlPlane.Steady.CPUSeconds, true
 }
 
-func peakRSS(r *collect.Result) (float64, bool) {
+func peakRSS(r *result.Result) (float64, bool) {
 	if r.ControlPlane == nil || r.ControlPlane.PeakRSSBytes == nil {
 		return 0, false
 	}
 	return float64(*r.ControlPlane.PeakRSSBytes), true
 }
 
-func nacks(r *collect.Result) (float64, bool) {
+func nacks(r *result.Result) (float64, bool) {
 	if r.Acks == nil {
 		return 0, false
 	}
 	return float64(r.Acks.NacksInvalid + r.Acks.NacksInjected), true
 }
 
-func unreached(r *collect.Result) (float64, bool) {
+func undelivered(r *result.Result) (float64, bool) {
 	if r.Propagation == nil {
 		return 0, false
 	}
-	return float64(r.Propagation.Unreached), true
+	return float64(r.Propagation.Undelivered), true
 }
 
 // Figure is one figure over the repeats of a setting.
@@ -205,7 +206,7 @@ func (f Figure) overlaps(o Figure) bool {
 
 // summarise makes the figures of one setting's results. What a result lacks is
 // left out of that figure.
-func summarise(results []*collect.Result) map[string]Figure {
+func summarise(results []*result.Result) map[string]Figure {
 	all := make(map[string]Figure)
 	for _, f := range figures() {
 		var values []float64

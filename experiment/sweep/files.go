@@ -5,8 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 // The report's files in a sweep's folder, beside charts and merged profiles.
@@ -19,15 +18,15 @@ const (
 // folder.
 func (r *Report) Files(dir string) error {
 	errs := []error{
-		experiment.WriteJSON(filepath.Join(dir, ReportFile), r),
-		collect.WriteFile(filepath.Join(dir, MarkdownFile), r.Markdown),
+		file.WriteJSON(filepath.Join(dir, ReportFile), r),
+		file.Write(filepath.Join(dir, MarkdownFile), r.Markdown),
 		r.mergeProfiles(dir),
 	}
 	for _, c := range r.charts() {
-		errs = append(errs, collect.WriteFile(filepath.Join(dir, c.file), c.chart.SVG))
+		errs = append(errs, file.Write(filepath.Join(dir, c.file), c.chart.SVG))
 	}
 	return errors.Join(errs...)
 }
 
 // JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return experiment.EncodeJSON(w, r) }
+func (r *Report) JSON(w io.Writer) error { return file.EncodeJSON(w, r) }

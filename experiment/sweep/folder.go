@@ -13,8 +13,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
@@ -63,7 +63,7 @@ func prepare(dir string, p *Plan) error {
 	if err := writeFile(filepath.Join(dir, ProfileFile), profile); err != nil {
 		return err
 	}
-	return experiment.WriteJSON(filepath.Join(dir, PlanFile), p)
+	return file.WriteJSON(filepath.Join(dir, PlanFile), p)
 }
 
 func loadPlan(dir string) (*Plan, error) {
@@ -129,7 +129,7 @@ func failure(dir string) string {
 }
 
 func writeFile(path string, data []byte) error {
-	return collect.WriteFile(path, func(w io.Writer) error {
+	return file.Write(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})

@@ -16,7 +16,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/file"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // profilesDir is the folder of merged profiles.
@@ -49,8 +51,8 @@ type Part struct {
 }
 
 // hotspots averages the profiles of a setting's runs by kind.
-func hotspots(id string, results []*collect.Result) []Hotspots {
-	byKind := make(map[string][]collect.ProfileSummary)
+func hotspots(id string, results []*result.Result) []Hotspots {
+	byKind := make(map[string][]observed.ProfileSummary)
 	for _, r := range results {
 		if r.ControlPlane == nil {
 			continue
@@ -72,7 +74,7 @@ func hotspots(id string, results []*collect.Result) []Hotspots {
 	return all
 }
 
-func average(kind string, profiles []collect.ProfileSummary) Hotspots {
+func average(kind string, profiles []observed.ProfileSummary) Hotspots {
 	h := Hotspots{Kind: kind, Runs: len(profiles), Parts: make(map[string]Part)}
 	n := float64(len(profiles))
 	for _, p := range profiles {
@@ -142,7 +144,7 @@ func mergeFiles(to string, files iter.Seq[string]) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return collect.WriteFile(to, func(w io.Writer) error { return merged.Write(w) })
+	return file.Write(to, func(w io.Writer) error { return merged.Write(w) })
 }
 
 // contrast is the parts of two settings' processor time side by side.

@@ -25,7 +25,7 @@ type Plan struct {
 	Vary []Vary            `json:"vary"`
 	// Repeat is how often each setting is run.
 	Repeat int `json:"repeat"`
-	// Kubeconfig and Context name the cluster; empty is an API server in memory.
+	// Kubeconfig and Context name the cluster; empty is an in-memory API server.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Context    string `json:"context,omitempty"`
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // ReportSchema names the layout of a report file.
@@ -30,9 +30,9 @@ type Report struct {
 	// Assumptions are what the conclusions rest on.
 	Assumptions []string `json:"assumptions"`
 	// Warnings are caveats of the sweep as a whole.
-	Warnings    []string             `json:"warnings,omitempty"`
-	Environment *collect.Environment `json:"environment,omitempty"`
-	Commands    []string             `json:"commands"`
+	Warnings    []string            `json:"warnings,omitempty"`
+	Environment *result.Environment `json:"environment,omitempty"`
+	Commands    []string            `json:"commands"`
 }
 
 // Outcome is what one setting came to.
@@ -93,7 +93,7 @@ func Load(dir string) (*Report, error) {
 		return nil, fmt.Errorf("the sweep in %s: %w", dir, err)
 	}
 	r := &Report{Schema: ReportSchema, Profile: plan.Base.Name, Plan: plan, Front: []string{}, Commands: plan.commands(settings)}
-	var all []*collect.Result
+	var all []*result.Result
 	for _, s := range settings {
 		outcome, results := load(dir, plan, s)
 		r.Settings = append(r.Settings, outcome)
@@ -111,19 +111,19 @@ func Load(dir string) (*Report, error) {
 }
 
 // load reads the runs of one setting.
-func load(dir string, plan *Plan, s Setting) (Outcome, []*collect.Result) {
+func load(dir string, plan *Plan, s Setting) (Outcome, []*result.Result) {
 	o := Outcome{ID: s.ID, Name: s.Name, Values: make(map[string]string), Base: s.Base}
 	for i, value := range s.Values {
 		o.Values[plan.Vary[i].Field] = value
 	}
-	var results []*collect.Result
+	var results []*result.Result
 	for repeat := 1; repeat <= plan.Repeat; repeat++ {
 		name := filepath.Join(runsDir, filepath.FromSlash(run{s, repeat}.name()))
 		state := RunOutcome{Dir: name, State: missing}
-		if result, ok := experiment.Finished(filepath.Join(dir, name), s.Profile); ok {
+		if res, ok := experiment.Finished(filepath.Join(dir, name), s.Profile); ok {
 			state.State = finished
-			results = append(results, result)
-			o.judge(repeat, result)
+			results = append(results, res)
+			o.judge(repeat, res)
 		} else if reason := failure(filepath.Join(dir, name)); reason != "" {
 			state.State = failed
 			o.Failures = append(o.Failures, reason)
@@ -137,7 +137,7 @@ func load(dir string, plan *Plan, s Setting) (Outcome, []*collect.Result) {
 }
 
 // judge takes one finished run's doubts and missed limits.
-func (o *Outcome) judge(repeat int, r *collect.Result) {
+func (o *Outcome) judge(repeat int, r *result.Result) {
 	doubts := experiment.Doubts(r)
 	if len(doubts) == 0 {
 		o.Valid++
@@ -183,11 +183,11 @@ func (r *Report) find(id string) *Outcome {
 }
 
 // describe fills in what all runs have in common, and warns of what they have not.
-func (r *Report) describe(all []*collect.Result) {
+func (r *Report) describe(all []*result.Result) {
 	r.Assumptions = assumptions(r.Plan)
 	differ := make(map[string]bool)
-	for _, result := range all {
-		e := result.Environment
+	for _, res := range all {
+		e := res.Environment
 		if e == nil {
 			continue
 		}

@@ -172,7 +172,7 @@ func TestFiguresAreMediansWithTheirRange(t *testing.T) {
 		sweep.CPUSeconds: {2, 1, 4, "s", 0.01}, sweep.PeakRSS: {100e6, 100e6, 100e6, "bytes", 0}, sweep.BytesReceived: {1500, 1500, 1500, "bytes", 0},
 		sweep.Pushes: {100, 100, 100, "", 0}, sweep.PushesSaved: {0.5, 0.5, 0.5, "", 0}, sweep.Rounds: {4, 4, 4, "", 0},
 		sweep.MutationsPerRound: {2.5, 2.5, 2.5, "", 0}, sweep.DebounceMean: {0.02, 0.02, 0.02, "s", 0},
-		sweep.Nacks: {1, 1, 1, "", 0}, sweep.Unreached: {0, 0, 0, "", 0},
+		sweep.Nacks: {1, 1, 1, "", 0}, sweep.Undelivered: {0, 0, 0, "", 0},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)

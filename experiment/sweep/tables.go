@@ -66,11 +66,11 @@ func (r *Report) tradeOff() table {
 
 // work is the table of what the control plane did for it.
 func (r *Report) work() table {
-	t := r.newTable("Work", "debounce", "queue", "generation", "rounds", "changes per round", "pushes", "saved", "received", "NACKs", "unreached")
+	t := r.newTable("Work", "debounce", "queue", "generation", "rounds", "changes per round", "pushes", "saved", "received", "NACKs", "undelivered")
 	for i := range r.Settings {
 		o := &r.Settings[i]
 		t.rows = append(t.rows, append(r.key(o), o.cell(DebounceMean), o.cell(QueueMean), o.cell(PushMean), o.cell(Rounds), o.cell(MutationsPerRound),
-			o.cell(Pushes), o.savedCell(), o.cell(BytesReceived), o.cell(Nacks), o.cell(Unreached)))
+			o.cell(Pushes), o.savedCell(), o.cell(BytesReceived), o.cell(Nacks), o.cell(Undelivered)))
 	}
 	return t
 }

@@ -75,12 +75,12 @@ func section(o *options, all []series) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nMachine: %s.\n\n", beginMark, machine())
 	fmt.Fprintf(&b, "Each run: `xdsbench %s`.\n", strings.Join(o.arguments("S", "N"), " "))
-	fmt.Fprintf(&b, "\n| services | proxies | ready | p99 time to ready | config per proxy | deliveries | unreached | last proxy p50 | harness CPU: sync | steady | harness peak RSS | control plane CPU | its peak RSS | saturated |\n")
+	fmt.Fprintf(&b, "\n| services | proxies | ready | p99 time to ready | config per proxy | deliveries | undelivered | last proxy p50 | harness CPU: sync | steady | harness peak RSS | control plane CPU | its peak RSS | saturated |\n")
 	fmt.Fprintf(&b, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, s := range all[1:] {
 		for _, p := range s.points {
 			fmt.Fprintf(&b, "| %s | %d | %d | %.0f ms | %.0f KiB | %d | %d | %.0f ms | %.1f s | %.1f s | %.0f MiB | %.1f s | %.0f MiB | %t |\n",
-				strings.TrimSuffix(s.name, " services"), p.proxies, p.ready, p.readyP99*1e3, p.configBytes/kib, p.deliveries, p.unreached, p.lastP50*1e3,
+				strings.TrimSuffix(s.name, " services"), p.proxies, p.ready, p.readyP99*1e3, p.configBytes/kib, p.deliveries, p.undelivered, p.lastP50*1e3,
 				p.syncCPU, p.steadyCPU, float64(p.harness.PeakRSSBytes)/mib, p.controlPlane.CPUSeconds,
 				float64(p.controlPlane.PeakRSSBytes)/mib, p.saturated)
 		}
