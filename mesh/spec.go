@@ -8,11 +8,11 @@ import (
 
 // The ways in which endpoints spread over services.
 const (
-	// Uniform gives every service the same number of endpoints.
-	Uniform = "uniform"
-	// Zipf gives the service of rank r a share that falls as 1/r, one endpoint
+	// uniform gives every service the same number of endpoints.
+	uniform = "uniform"
+	// zipf gives the service of rank r a share that falls as 1/r, one endpoint
 	// at least, and keeps the mean.
-	Zipf = "zipf"
+	zipf = "zipf"
 )
 
 // maxEndpoints keeps half of the addresses of 10.0.0.0/8 for the pods that
@@ -31,7 +31,7 @@ type Spec struct {
 	Ports int `json:"ports" role:"load"`
 	// Headless is the share of services that are headless, from 0 to 1.
 	Headless float64 `json:"headless" role:"load"`
-	// Distribution is how endpoints spread over services: Uniform or Zipf.
+	// Distribution is how endpoints spread over services: "uniform" or "zipf".
 	Distribution string `json:"distribution" role:"load"`
 }
 
@@ -42,7 +42,7 @@ func DefaultSpec() Spec {
 		Services:            100,
 		EndpointsPerService: 5,
 		Ports:               1,
-		Distribution:        Uniform,
+		Distribution:        uniform,
 	}
 }
 
@@ -79,8 +79,8 @@ func (s Spec) Validate() error {
 	if s.Headless < 0 || s.Headless > 1 || math.IsNaN(s.Headless) {
 		problem("headless", s.Headless, "must be a share from 0 to 1")
 	}
-	if s.Distribution != Uniform && s.Distribution != Zipf {
-		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", Uniform, Zipf))
+	if s.Distribution != uniform && s.Distribution != zipf {
+		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", uniform, zipf))
 	}
 	return errors.Join(problems...)
 }

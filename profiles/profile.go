@@ -52,6 +52,8 @@ type Phases struct {
 
 // Default returns the profile that files are laid over.
 func Default() Profile {
+	t := target.DefaultSpec()
+	t.ClusterName = mesh.DefaultClusterName
 	return Profile{
 		Name:    "custom",
 		Seed:    1,
@@ -62,14 +64,17 @@ func Default() Profile {
 			Steady: metav1.Duration{Duration: 20 * time.Second},
 			Drain:  metav1.Duration{Duration: 30 * time.Second},
 		},
-		Target: target.DefaultSpec(),
+		Target: t,
 		Pprof:  hotspot.DefaultSpec(),
 	}
 }
 
-// Validate reports every impossible value of the profile, one line each.
+// Validate reports every impossible value of the profile, one line each, that begins
+// with the field's path. It looks at the profile alone: what this machine can run is
+// for the harness to check.
 func (p *Profile) Validate() error {
-	errs := []error{p.Mesh.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
+	m := mesh.Config{Spec: p.Mesh, Proxies: p.Proxies.Count, ClusterName: p.Target.ClusterName}
+	errs := []error{m.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
 	for i := range p.Churn {
 		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
 	}

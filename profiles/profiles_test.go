@@ -171,6 +171,29 @@ func TestOutageMustLieWithinTheSteadyPhase(t *testing.T) {
 	}
 }
 
+func TestClusterNamesHaveOneTemplateLanguage(t *testing.T) {
+	t.Parallel()
+	for template, want := range map[string]string{
+		"{namespace}/{service}:{portName}": "",
+		"{service}":                        `target.clusterName: "{service}": needs {port} or {portName}`,
+		"{service}-{subset}-{port}":        `target.clusterName: "{service}-{subset}-{port}": unknown placeholder {subset}: there are {service}, {namespace}, {port}, {portName}`,
+		"{port}":                           `target.clusterName: "{port}": needs {service}`,
+	} {
+		_, err := profiles.Load("smoke", []string{"mesh.ports=2", "target.clusterName=" + template})
+		if (want == "") != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", template, err, want)
+		}
+	}
+}
+
+func TestFleetMustFitIntoTheMeshsAddresses(t *testing.T) {
+	t.Parallel()
+	_, err := profiles.Load("smoke", []string{"proxies.count=2000000000"})
+	if err == nil || !strings.Contains(err.Error(), "proxies.count: 2000000000: must be at most") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWithLaysSettingsOverACopy(t *testing.T) {
 	p, err := profiles.Load("quickstart", nil)
 	if err != nil {

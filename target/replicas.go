@@ -11,8 +11,8 @@ import (
 
 // The ways to spread connection attempts over replicas.
 const (
-	// BalanceRoundRobin takes the replicas in turn, each round in an order drawn anew.
-	BalanceRoundRobin = "round-robin"
+	// balanceRoundRobin takes the replicas in turn, each round in an order drawn anew.
+	balanceRoundRobin = "round-robin"
 	// BalanceRandom draws one, as kube-proxy's iptables and nftables rules do.
 	BalanceRandom = "random"
 )
@@ -58,7 +58,7 @@ func (s Spec) validateReplicas() error {
 	case s.Replicas > 1 && s.Kind == KindExec:
 		errs = append(errs, s.validateExecReplicas())
 	}
-	if s.Balance != BalanceRoundRobin && s.Balance != BalanceRandom {
+	if s.Balance != balanceRoundRobin && s.Balance != BalanceRandom {
 		errs = append(errs, fmt.Errorf("target.balance: %q: must be round-robin or random", s.Balance))
 	}
 	return errors.Join(errs...)

@@ -45,7 +45,7 @@ type Setting struct {
 
 // Settings returns the full cross product, the first field varying slowest. The
 // error lists every problem of every setting, each once.
-func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.Validate) }
+func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.CheckRunnable) }
 
 // expand is Settings with the check that each setting has to pass: what this machine
 // can run is nothing to a report.
