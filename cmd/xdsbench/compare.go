@@ -59,7 +59,7 @@ said), 5 if there was one, 2 for paths without results.`
 type compareFlags struct {
 	compare.Options
 	thresholds []string
-	format     string
+	format     formatFlag
 	out        string
 }
 
@@ -77,13 +77,13 @@ func compareCommand(s streams) *cobra.Command {
 	flags.BoolVar(&f.All, "all", false, "show every metric")
 	flags.Float64Var(&f.Alpha, "alpha", compare.DefaultAlpha, "level of significance")
 	flags.StringArrayVar(&f.thresholds, "threshold", nil, "smallest change for the worse that is a regression: 5% for all metrics (the default), NAME=10% for one (repeatable)")
-	flags.StringVar(&f.format, "format", "text", "text, json or markdown")
+	f.format.register(flags, "text", "json", "markdown")
 	flags.StringVarP(&f.out, "out", "o", "", "write to this file instead of stdout")
 	return c
 }
 
 func (f *compareFlags) run(s streams, before, after string) error {
-	write, formatErr := comparisonWriter(f.format)
+	write, formatErr := comparisonWriter(f.format.name)
 	if err := errors.Join(formatErr, f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
 		return usageError(err)
 	}
