@@ -97,10 +97,9 @@ func fullResult(t *testing.T) *result.Result {
 		Convergence: &result.Convergence{StuckWarming: new(0)},
 		ControlPlane: &observed.ControlPlane{
 			Kind: "embedded", Version: "1.2.3", CPUSeconds: new(3.21), PeakRSSBytes: new(int64(84_000_000)),
-			Metrics: &observed.Metrics{Histograms: map[string]*observed.Quantiles{
-				"pilot_proxy_convergence_time": {Count: 12000, P99: 0.0985, Width: 0.1},
-			}},
-			Steady: &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
+			Work:    &observed.Work{ConvergenceTime: &observed.Quantiles{Count: 12000, P99: 0.0985, Width: 0.1}},
+			Metrics: &observed.Metrics{},
+			Steady:  &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
 			Stages: &observed.Stages{
 				Write:    &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.0012, P50: 0.001, P99: 0.004, Share: 0.01},
 				Watch:    &observed.Stage{Source: observed.SourceEstimated, Mean: -0.0003, P50: -0.0002, Width: 0.01, Share: -0.002},
@@ -154,7 +153,7 @@ func failedResult(t *testing.T) *result.Result {
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true
-	r.ControlPlane.Metrics.Histograms["pilot_proxy_convergence_time"] = &observed.Quantiles{Count: 3, P99: 30, Beyond: true}
+	r.ControlPlane.Work.ConvergenceTime = &observed.Quantiles{Count: 3, P99: 30, Beyond: true}
 	r.SLO = []result.SLO{
 		{Metric: "propagation.all.p99", Limit: "100ms", Value: new(0.2583), Unit: "s"},
 		{Metric: "propagation.fromAck.p50", Limit: "100ms", Unit: "s"},
