@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +47,8 @@ A regression is a change for the worse of a deciding metric that is significant
 after Holm's correction for their number and beyond its threshold; or such a
 count that was 0 in every old run and is not in a new one, however few the runs.
 All other metrics are flagged, never fail, and are corrected among themselves
-(Benjamini-Hochberg). Two single runs show the change, and whether it lies
-within one run's own noise, but cannot tell.
+(Benjamini-Hochberg). Two single runs show the change, and whether it lies within
+the scatter inside each run, but cannot tell.
 
 Exit code 0 if no regression was found (or the runs are too few to tell, which is
 said), 5 if there was one, 2 for paths without results.`
@@ -114,28 +112,18 @@ func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
 	if f.out != "" {
 		return file.Write(f.out, write)
 	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	_, err := s.stdout.Write(b.Bytes())
-	return err
+	return write(s.stdout)
 }
 
 // comparisonWriter returns how a format is written.
 func comparisonWriter(format string) (func(*compare.Report, io.Writer) error, error) {
 	switch format {
 	case "text":
-		return (*compare.Report).Text, nil
+		return func(r *compare.Report, w io.Writer) error { return r.Document().Text(w, terminal(w)) }, nil
 	case "markdown":
-		return (*compare.Report).Markdown, nil
+		return func(r *compare.Report, w io.Writer) error { return r.Document().Markdown(w) }, nil
 	case "json":
-		return func(r *compare.Report, w io.Writer) error {
-			e := json.NewEncoder(w)
-			e.SetIndent("", "  ")
-			e.SetEscapeHTML(false)
-			return e.Encode(r)
-		}, nil
+		return func(r *compare.Report, w io.Writer) error { return file.EncodeJSON(w, r) }, nil
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}

@@ -43,7 +43,7 @@ func TestCompareExitsFiveOnARegressionOnly(t *testing.T) {
 		{[]string{old, slow, "--threshold", "propagation.all.p99=300%"}, exitDone, "not beyond the threshold"},
 		{[]string{old, slow, "--metric", "propagation.all.p50"}, exitDone, "OK"},
 		{[]string{filepath.Join(old, "0"), filepath.Join(slow, "0")}, exitDone, "UNDECIDED"},
-		{[]string{old, slow, "--format", "markdown"}, exitRegression, "| • `propagation.all.p99` |"},
+		{[]string{old, slow, "--format", "markdown"}, exitRegression, "| • | `propagation.all.p99` |"},
 	} {
 		code, stdout, stderr := command(t.Context(), append([]string{"compare"}, c.args...)...)
 		if code != c.code || !strings.Contains(stdout, c.out) {

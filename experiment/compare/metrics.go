@@ -1,8 +1,6 @@
 package compare
 
-import (
-	"github.com/xdsbench/xdsbench/result/metric"
-)
+import "github.com/xdsbench/xdsbench/result/metric"
 
 // The numbers that no result names, worked out from it.
 const (
@@ -14,9 +12,9 @@ const (
 
 // Which way of a metric is better.
 const (
-	Lower   = "lower"
-	Higher  = "higher"
-	Neither = ""
+	lower   = "lower"
+	higher  = "higher"
+	neither = ""
 )
 
 // role is what a metric is for.
@@ -59,74 +57,74 @@ func rules() []rule {
 	for _, part := range [][]rule{latencyRules(), correctnessRules(), volumeRules(), planeRules(), harnessRules()} {
 		all = append(all, part...)
 	}
-	return append(all, rule{"*", other, Neither, inform, false})
+	return append(all, rule{"*", other, neither, inform, false})
 }
 
 func latencyRules() []rule {
 	return []rule{
-		{"propagation.all.p50", latency, Lower, gate, true},
-		{"propagation.all.p99", latency, Lower, gate, true},
-		{"propagation.all.max", latency, Lower, flag, true},
-		{"propagation.firstProxy.p50", latency, Lower, flag, true},
-		{"propagation.lastProxy.p99", latency, Lower, flag, true},
-		{"sync.timeToReady.p99", latency, Lower, flag, true},
-		{"propagation.noise.*", latency, Neither, inform, false},
-		{"propagation.*.count", latency, Neither, inform, false},
-		{"propagation.*.*", latency, Lower, flag, false},
-		{"sync.timeToReady.count", latency, Neither, inform, false},
-		{"sync.timeToReady.*", latency, Lower, flag, false},
-		{"sync.readyAgain.count", latency, Neither, inform, false},
-		{"sync.readyAgain.*", latency, Lower, flag, false},
-		{"mutations.writeTime.count", latency, Neither, inform, false},
-		{"mutations.writeTime.*", latency, Lower, flag, false},
+		{"propagation.all.p50", latency, lower, gate, true},
+		{"propagation.all.p99", latency, lower, gate, true},
+		{"propagation.all.max", latency, lower, flag, true},
+		{"propagation.firstProxy.p50", latency, lower, flag, true},
+		{"propagation.lastProxy.p99", latency, lower, flag, true},
+		{"sync.timeToReady.p99", latency, lower, flag, true},
+		{"propagation.noise.*", latency, neither, inform, false},
+		{"propagation.*.count", latency, neither, inform, false},
+		{"propagation.*.*", latency, lower, flag, false},
+		{"sync.timeToReady.count", latency, neither, inform, false},
+		{"sync.timeToReady.*", latency, lower, flag, false},
+		{"sync.readyAgain.count", latency, neither, inform, false},
+		{"sync.readyAgain.*", latency, lower, flag, false},
+		{"mutations.writeTime.count", latency, neither, inform, false},
+		{"mutations.writeTime.*", latency, lower, flag, false},
 	}
 }
 
 func correctnessRules() []rule {
 	return []rule{
-		{"propagation.deliveries", correctness, Neither, inform, true},
-		{"propagation.undelivered", correctness, Lower, zero, true},
-		{"propagation.unknownStates", correctness, Lower, zero, true},
-		{"convergence.diverged", correctness, Lower, zero, true},
-		{"convergence.staleEndpoints", correctness, Lower, zero, true},
-		{"convergence.missingEndpoints", correctness, Lower, zero, true},
-		{"convergence.missingClusters", correctness, Lower, zero, true},
-		{"convergence.stuckWarming", correctness, Lower, zero, true},
-		{"acks.nacksInvalid", correctness, Lower, zero, true},
-		{neverReady, correctness, Lower, zero, true},
-		{contradictions, correctness, Lower, zero, true},
-		{"proxies.ready", correctness, Higher, flag, true},
-		{"mutations.complete", correctness, Higher, flag, true},
-		{"proxies.disconnects", correctness, Lower, flag, true},
-		{"convergence.orderingViolations", correctness, Lower, flag, true},
-		{"propagation.regressed", correctness, Lower, flag, false},
-		{"propagation.recurred", correctness, Lower, flag, false},
-		{"propagation.interrupted", correctness, Lower, flag, false},
-		{"proxies.connected", correctness, Higher, flag, false},
-		{"proxies.refused", correctness, Lower, flag, false},
-		{"proxies.failures.*", correctness, Lower, flag, false},
-		{"mutations.incomplete", correctness, Lower, flag, false},
-		{"mutations.failed", correctness, Lower, flag, false},
-		{"convergence.staleEndpointsInOutage", correctness, Lower, flag, false},
-		{"sync.unknownStates", correctness, Lower, flag, false},
-		{"acks.nackLoopRate", correctness, Lower, flag, false},
+		{"propagation.deliveries", correctness, neither, inform, true},
+		{"propagation.undelivered", correctness, lower, zero, true},
+		{"propagation.unknownStates", correctness, lower, zero, true},
+		{"convergence.diverged", correctness, lower, zero, true},
+		{"convergence.staleEndpoints", correctness, lower, zero, true},
+		{"convergence.missingEndpoints", correctness, lower, zero, true},
+		{"convergence.missingClusters", correctness, lower, zero, true},
+		{"convergence.stuckWarming", correctness, lower, zero, true},
+		{"acks.nacksInvalid", correctness, lower, zero, true},
+		{neverReady, correctness, lower, zero, true},
+		{contradictions, correctness, lower, zero, true},
+		{"proxies.ready", correctness, higher, flag, true},
+		{"mutations.complete", correctness, higher, flag, true},
+		{"proxies.disconnects", correctness, lower, flag, true},
+		{"convergence.orderingViolations", correctness, lower, flag, true},
+		{"propagation.regressed", correctness, lower, flag, false},
+		{"propagation.recurred", correctness, lower, flag, false},
+		{"propagation.interrupted", correctness, lower, flag, false},
+		{"proxies.connected", correctness, higher, flag, false},
+		{"proxies.refused", correctness, lower, flag, false},
+		{"proxies.failures.*", correctness, lower, flag, false},
+		{"mutations.incomplete", correctness, lower, flag, false},
+		{"mutations.failed", correctness, lower, flag, false},
+		{"convergence.staleEndpointsInOutage", correctness, lower, flag, false},
+		{"sync.unknownStates", correctness, lower, flag, false},
+		{"acks.nackLoopRate", correctness, lower, flag, false},
 	}
 }
 
 func volumeRules() []rule {
 	return []rule{
-		{"volume.wireBytes.in", volume, Lower, gate, true},
-		{"volume.byType.*.bytes", volume, Lower, flag, true},
-		{"volume.byType.*.responses", volume, Lower, flag, true},
-		{"volume.duplicateResources", volume, Lower, flag, true},
-		{"acks.sent", volume, Neither, inform, true},
-		{"acks.nacksInjected", volume, Neither, inform, true},
-		{"sync.configBytesPerProxy.p50", volume, Lower, flag, true},
-		{"sync.configBytesPerProxy.count", volume, Neither, inform, false},
-		{"sync.configBytesPerProxy.*", volume, Lower, flag, false},
-		{"sync.configBytesByType.*", volume, Lower, flag, false},
-		{"sync.volume.*", volume, Lower, flag, false},
-		{"volume.*", volume, Lower, flag, false},
+		{"volume.wireBytes.in", volume, lower, gate, true},
+		{"volume.byType.*.bytes", volume, lower, flag, true},
+		{"volume.byType.*.responses", volume, lower, flag, true},
+		{"volume.duplicateResources", volume, lower, flag, true},
+		{"acks.sent", volume, neither, inform, true},
+		{"acks.nacksInjected", volume, neither, inform, true},
+		{"sync.configBytesPerProxy.p50", volume, lower, flag, true},
+		{"sync.configBytesPerProxy.count", volume, neither, inform, false},
+		{"sync.configBytesPerProxy.*", volume, lower, flag, false},
+		{"sync.configBytesByType.*", volume, lower, flag, false},
+		{"sync.volume.*", volume, lower, flag, false},
+		{"volume.*", volume, lower, flag, false},
 	}
 }
 
@@ -139,45 +137,45 @@ func stages() []string {
 
 func planeRules() []rule {
 	all := []rule{
-		{"controlPlane.steady.cpuSeconds", plane, Lower, gate, true},
-		{"controlPlane.steady.peakRSSBytes", plane, Lower, gate, true},
-		{"controlPlane.signals.traffic.pilot_xds_pushes", plane, Lower, flag, true},
-		{"controlPlane.stages.mutationsPerPush", plane, Neither, inform, true},
+		{"controlPlane.steady.cpuSeconds", plane, lower, gate, true},
+		{"controlPlane.steady.peakRSSBytes", plane, lower, gate, true},
+		{"controlPlane.work.pushes", plane, lower, flag, true},
+		{"controlPlane.stages.mutationsPerPush", plane, neither, inform, true},
 	}
 	for _, stage := range stages() {
-		r := rule{"controlPlane.stages." + stage + ".mean", plane, Lower, flag, true}
+		r := rule{"controlPlane.stages." + stage + ".mean", plane, lower, flag, true}
 		if stage == "watch" || stage == "wire" { // what is left: negative at times
-			r.better, r.role = Neither, inform
+			r.better, r.role = neither, inform
 		}
 		all = append(all, r)
 	}
 	return append(all, []rule{
-		{"controlPlane.steady.wallSeconds", plane, Neither, inform, false},
-		{"controlPlane.steady.*", plane, Lower, flag, false},
-		{"controlPlane.cpuSeconds", plane, Lower, flag, false},
-		{"controlPlane.peakRSSBytes", plane, Lower, flag, false},
-		{"controlPlane.stages.watch.*", plane, Neither, inform, false},
-		{"controlPlane.stages.wire.*", plane, Neither, inform, false},
-		{"controlPlane.stages.*.p50", plane, Lower, flag, false},
-		{"controlPlane.stages.*.p99", plane, Lower, flag, false},
-		{"controlPlane.signals.latency.*", plane, Lower, flag, false},
-		{"controlPlane.signals.errors.*", plane, Lower, flag, false},
-		{"controlPlane.signals.saturation.*", plane, Lower, flag, false},
-		{"controlPlane.proxyStatus.stale", plane, Lower, flag, false},
-		{"controlPlane.proxyStatus.notSent", plane, Lower, flag, false},
-		{"controlPlane.*", plane, Neither, inform, false},
+		{"controlPlane.steady.wallSeconds", plane, neither, inform, false},
+		{"controlPlane.steady.*", plane, lower, flag, false},
+		{"controlPlane.cpuSeconds", plane, lower, flag, false},
+		{"controlPlane.peakRSSBytes", plane, lower, flag, false},
+		{"controlPlane.stages.watch.*", plane, neither, inform, false},
+		{"controlPlane.stages.wire.*", plane, neither, inform, false},
+		{"controlPlane.stages.*.p50", plane, lower, flag, false},
+		{"controlPlane.stages.*.p99", plane, lower, flag, false},
+		{"controlPlane.signals.latency.*", plane, lower, flag, false},
+		{"controlPlane.signals.errors.*", plane, lower, flag, false},
+		{"controlPlane.signals.saturation.*", plane, lower, flag, false},
+		{"controlPlane.proxyStatus.stale", plane, lower, flag, false},
+		{"controlPlane.proxyStatus.notSent", plane, lower, flag, false},
+		{"controlPlane.*", plane, neither, inform, false},
 	}...)
 }
 
 func harnessRules() []rule {
 	return []rule{
-		{"harness.cpuSeconds", harness, Lower, inform, true},
-		{"mutations.late", harness, Lower, inform, true},
-		{"harness.gomaxprocs", harness, Neither, inform, false},
-		{"harness.wallSeconds", harness, Neither, inform, false},
-		{"harness.scheduleLag.count", harness, Neither, inform, false},
-		{"harness.stampLag.count", harness, Neither, inform, false},
-		{"harness.*", harness, Lower, inform, false},
+		{"harness.cpuSeconds", harness, lower, inform, true},
+		{"mutations.late", harness, lower, inform, true},
+		{"harness.gomaxprocs", harness, neither, inform, false},
+		{"harness.wallSeconds", harness, neither, inform, false},
+		{"harness.scheduleLag.count", harness, neither, inform, false},
+		{"harness.stampLag.count", harness, neither, inform, false},
+		{"harness.*", harness, lower, inform, false},
 	}
 }
 

@@ -149,10 +149,10 @@ func mergeFiles(to string, files iter.Seq[string]) error {
 
 // contrast is the parts of two settings' processor time side by side.
 type contrast struct {
-	from, to   *Outcome
-	a, b       Hotspots
-	parts      []string // those that differ most first
-	mergedDiff string   // the command that shows the difference by function
+	from, to    *Outcome
+	a, b        Hotspots
+	parts       []string // those that differ most first
+	diffCommand string   // shows the difference by function
 }
 
 // fewSamples is the processor time, at pprof's 100 samples a second, below which
@@ -170,12 +170,12 @@ func (c *contrast) caveat() string {
 	return ""
 }
 
-// contrasted returns the two ends of the front, or the cheapest and the dearest
+// contrasted returns the two ends of the front, or the cheapest and the most expensive
 // setting where the front has one point; nil without processor profiles of both.
 func (r *Report) contrasted(dir string) *contrast {
 	var able []*Outcome
 	for i := range r.Settings {
-		if o := &r.Settings[i]; o.weighable() && o.cpuProfile() != nil {
+		if o := &r.Settings[i]; o.comparable() && o.cpuProfile() != nil {
 			able = append(able, o)
 		}
 	}
@@ -196,7 +196,7 @@ func (r *Report) contrasted(dir string) *contrast {
 	c.parts = slices.SortedFunc(maps.Keys(both), func(x, y string) int {
 		return cmp.Or(cmp.Compare(c.difference(y), c.difference(x)), strings.Compare(x, y))
 	})
-	c.mergedDiff = fmt.Sprintf("go tool pprof -diff_base %s %s", quote(filepath.Join(dir, c.a.File)), quote(filepath.Join(dir, c.b.File)))
+	c.diffCommand = fmt.Sprintf("go tool pprof -diff_base %s %s", quote(filepath.Join(dir, c.a.File)), quote(filepath.Join(dir, c.b.File)))
 	return c
 }
 
