@@ -12,7 +12,7 @@ func Pushes(m *observed.Metrics) *int64 {
 	var sum int64
 	counted := false
 	for series, n := range m.Counters {
-		if family, _, _ := strings.Cut(series, "{"); family == "pilot_xds_pushes" && !strings.HasSuffix(series, `err"}`) {
+		if family, _, _ := strings.Cut(series, "{"); family == pushes && !failed(series) {
 			sum, counted = sum+int64(n), true
 		}
 	}
