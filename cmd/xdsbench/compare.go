@@ -50,8 +50,11 @@ All other metrics are flagged, never fail, and are corrected among themselves
 (Benjamini-Hochberg). Two single runs show the change, and whether it lies within
 the scatter inside each run, but cannot tell.
 
+Both sides must have been under the same load (mesh, proxies, churn, phases and what
+else the profile asks of the control plane), unless --allow-different-load is given.
+
 Exit code 0 if no regression was found (or the runs are too few to tell, which is
-said), 5 if there was one, 2 for paths without results.`
+said), 5 if there was one, 2 for paths without results or different loads.`
 
 // compareFlags are the flags of compare.
 type compareFlags struct {
@@ -73,6 +76,7 @@ func compareCommand(s streams) *cobra.Command {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.Metrics, "metric", nil, "compare this metric only, by its name in SLOs; a * stands for any part (repeatable)")
 	flags.BoolVar(&f.All, "all", false, "show every metric")
+	flags.BoolVar(&f.AllowDifferentLoad, "allow-different-load", false, "compare runs that were not under the same load")
 	flags.Float64Var(&f.Alpha, "alpha", compare.DefaultAlpha, "level of significance")
 	flags.StringArrayVar(&f.thresholds, "threshold", nil, "smallest change for the worse that is a regression: 5% for all metrics (the default), NAME=10% for one (repeatable)")
 	flags.StringVar(&f.format, "format", "text", "text, json or markdown")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -21,6 +22,9 @@ func Compare(before, after *Set, o Options) (*Report, error) {
 		Schema: schema, Old: before.info(), New: after.info(),
 		Alpha: o.Alpha, Threshold: o.Threshold, Regressions: []Regression{},
 		Environment: environmentDifferences(before, after), Profile: profileDifferences(before, after),
+	}
+	if err := r.checkLoad(&o); err != nil {
+		return nil, err
 	}
 	r.Metrics = collectMetrics(before, after, &o)
 	if len(r.Metrics) == 0 {
@@ -63,6 +67,26 @@ func disjoint(before, after *Set) error {
 		if slices.ContainsFunc(before.Runs, run.same) {
 			return fmt.Errorf("%s is in both sets, %s and %s: name two that have no run in common", run.Path, before.Path, after.Path)
 		}
+	}
+	return nil
+}
+
+// checkLoad makes sure that both sides did the same work, or that they need not have.
+// The seed is that of the draw: repeats may have seeds of their own.
+func (r *Report) checkLoad(o *Options) error {
+	var load []string
+	for i := range r.Profile {
+		if d := &r.Profile[i]; d.Field != "seed" && profiles.RoleOf(d.Field) == profiles.RoleLoad {
+			load = append(load, d.text())
+		}
+	}
+	switch {
+	case len(load) == 0:
+	case o.AllowDifferentLoad:
+		r.Warnings = append(r.Warnings, "the two sides were not under the same load, which may be all that differs: "+strings.Join(load, "; "))
+	default:
+		return fmt.Errorf("%s and %s were not under the same load: %s: compare runs that differ in settings only, or add --allow-different-load",
+			r.Old.Path, r.New.Path, strings.Join(load, "; "))
 	}
 	return nil
 }

@@ -222,3 +222,36 @@ func TestNoRunMayBeOnBothSides(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 }
+
+func TestRunsUnderDifferentLoadAreRefusedWithWhatDiffers(t *testing.T) {
+	profile := func(old, now string) change {
+		return func(r *result.Result, _ int) { r.Profile = []byte(strings.Replace(string(r.Profile), old, now, 1)) }
+	}
+	more, faster := profile(`"count":50`, `"count":80,"variant":"delta"`), profile("5/s", "9/s")
+	before, after := set(t, 1, 2), set(t, 2, 2, profile(`,"variant":"sotw"`, ""), more, faster, profile(`{"name"`, `{"seed":9,"name"`))
+	_, err := compare.Compare(before, after, options())
+	for _, want := range []string{"churn[0].rate: 5/s -> 9/s", "proxies.count: 50 -> 80", "--allow-different-load"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	for _, setting := range []string{"variant", "seed"} {
+		if err != nil && strings.Contains(err.Error(), setting) {
+			t.Errorf("%s is no load: %v", setting, err)
+		}
+	}
+	o := options()
+	o.AllowDifferentLoad = true
+	if r := compared(t, before, after, o); !strings.Contains(strings.Join(r.Warnings, "\n"), "not under the same load") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+func TestAFieldThatIsNewerThanAResultHasItsDefault(t *testing.T) {
+	explicit := func(r *result.Result, _ int) {
+		r.Profile = []byte(strings.Replace(string(r.Profile), `"proxies":{`, `"proxies":{"streamsPerConnection":1,"reconnect":{"max":"30s"},`, 1))
+	}
+	if r := compared(t, set(t, 1, 1), set(t, 2, 1, explicit), options()); len(r.Profile) > 0 {
+		t.Errorf("differences %v", r.Profile)
+	}
+}

@@ -89,7 +89,9 @@ func TestDifferencesAndQuestionableRunsAreListed(t *testing.T) {
 			r.SLO = []result.SLO{{Metric: "propagation.all.p99", Limit: "1ms"}}
 		}
 	}
-	r := compared(t, set(t, 1, 2), set(t, 2, 2, elsewhere), options())
+	o := options()
+	o.AllowDifferentLoad = true
+	r := compared(t, set(t, 1, 2), set(t, 2, 2, elsewhere), o)
 	var fields []string
 	for _, d := range append(r.Environment, r.Profile...) {
 		fields = append(fields, d.Field)
@@ -99,6 +101,7 @@ func TestDifferencesAndQuestionableRunsAreListed(t *testing.T) {
 	}
 	all := strings.Join(r.Warnings, "\n")
 	for _, want := range []string{
+		"not under the same load, which may be all that differs: churn[0].rate: 5/s -> 5/s, 6/s",
 		"the new runs are not repeats of one another: their profiles differ in churn[0].rate (5/s, 6/s)",
 		"1 of 2 new runs are questionable", "cut short", "too slow", "missed the SLO propagation.all.p99",
 	} {
