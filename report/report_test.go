@@ -3,7 +3,6 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,33 +16,11 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, write func(io.Writer) error) {
-	t.Helper()
-	var got bytes.Buffer
-	if err := write(&got); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-	}
-}
 
 // spread returns a distribution of n samples of evenly spread durations.
 func spread(t *testing.T, n int, from, to time.Duration) *result.Distribution {
@@ -174,9 +151,9 @@ func bareResult() *result.Result {
 
 func TestTextIsAsInTheGoldenFiles(t *testing.T) {
 	for name, r := range map[string]*result.Result{"full": fullResult(t), "failed": failedResult(t), "bare": bareResult()} {
-		golden(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
+		golden.Check(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
 	}
-	golden(t, "color.txt", func(w io.Writer) error {
+	golden.Check(t, "color.txt", func(w io.Writer) error {
 		return report.Text(w, failedResult(t), report.Options{TextOptions: doc.TextOptions{Color: true}})
 	})
 }
@@ -191,12 +168,12 @@ func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
 		Warnings:    []string{"a caveat"},
 	}
 	r.Sync.Volume.ByType = map[string]result.Traffic{"eds": {Responses: 800, Bytes: 1_200_000}, "cds": {Responses: 400, Bytes: 300_000}}
-	golden(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
+	golden.Check(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
 }
 
 func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {
-	golden(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
-	golden(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
+	golden.Check(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
+	golden.Check(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
 }
 
 func TestVerdicts(t *testing.T) {

@@ -1,6 +1,10 @@
 package compare
 
-import "github.com/xdsbench/xdsbench/result/metric"
+import (
+	"slices"
+
+	"github.com/xdsbench/xdsbench/result/metric"
+)
 
 // The numbers that no result names, worked out from it.
 const (
@@ -10,7 +14,7 @@ const (
 	neverReady = "proxies.neverReady"
 )
 
-// Which way of a metric is better.
+// The directions in which a metric gets better.
 const (
 	lower   = "lower"
 	higher  = "higher"
@@ -41,150 +45,81 @@ const (
 	other
 )
 
+// Whether a metric is shown without --all.
+const (
+	shown  = true
+	hidden = false
+)
+
 // rule says what the metrics of a pattern are.
 type rule struct {
 	pattern string
 	group   int
 	better  string
 	role    role
-	// usual metrics are shown without --all.
-	usual bool
+	shown   bool
+}
+
+// alike returns rules that differ in their patterns only.
+func alike(group int, better string, role role, shown bool, patterns ...string) []rule {
+	var all []rule
+	for _, pattern := range patterns {
+		all = append(all, rule{pattern, group, better, role, shown})
+	}
+	return all
 }
 
 // rules are in the order of the table; the first whose pattern matches holds.
 func rules() []rule {
-	var all []rule
-	for _, part := range [][]rule{latencyRules(), correctnessRules(), volumeRules(), planeRules(), harnessRules()} {
-		all = append(all, part...)
-	}
-	return append(all, rule{"*", other, neither, inform, false})
-}
+	return slices.Concat(
+		alike(latency, lower, gate, shown, "propagation.all.p50", "propagation.all.p99"),
+		alike(latency, lower, flag, shown, "propagation.all.max", "propagation.firstProxy.p50", "propagation.lastProxy.p99", "sync.timeToReady.p99"),
+		alike(latency, neither, inform, hidden, "propagation.noise.*", "propagation.*.count", "sync.timeToReady.count", "sync.readyAgain.count", "mutations.writeTime.count"),
+		alike(latency, lower, flag, hidden, "propagation.*.*", "sync.timeToReady.*", "sync.readyAgain.*", "mutations.writeTime.*"),
 
-func latencyRules() []rule {
-	return []rule{
-		{"propagation.all.p50", latency, lower, gate, true},
-		{"propagation.all.p99", latency, lower, gate, true},
-		{"propagation.all.max", latency, lower, flag, true},
-		{"propagation.firstProxy.p50", latency, lower, flag, true},
-		{"propagation.lastProxy.p99", latency, lower, flag, true},
-		{"sync.timeToReady.p99", latency, lower, flag, true},
-		{"propagation.noise.*", latency, neither, inform, false},
-		{"propagation.*.count", latency, neither, inform, false},
-		{"propagation.*.*", latency, lower, flag, false},
-		{"sync.timeToReady.count", latency, neither, inform, false},
-		{"sync.timeToReady.*", latency, lower, flag, false},
-		{"sync.readyAgain.count", latency, neither, inform, false},
-		{"sync.readyAgain.*", latency, lower, flag, false},
-		{"mutations.writeTime.count", latency, neither, inform, false},
-		{"mutations.writeTime.*", latency, lower, flag, false},
-	}
-}
+		alike(correctness, neither, inform, shown, "propagation.deliveries"),
+		alike(correctness, lower, zero, shown, "propagation.undelivered", "propagation.unknownStates", "convergence.diverged",
+			"convergence.staleEndpoints", "convergence.missingEndpoints", "convergence.missingClusters", "convergence.stuckWarming",
+			"acks.nacksInvalid", neverReady, contradictions),
+		alike(correctness, higher, flag, shown, "proxies.ready", "mutations.complete"),
+		alike(correctness, lower, flag, shown, "proxies.disconnects", "convergence.orderingViolations"),
+		alike(correctness, higher, flag, hidden, "proxies.connected"),
+		alike(correctness, lower, flag, hidden, "propagation.regressed", "propagation.recurred", "propagation.interrupted", "proxies.refused",
+			"proxies.failures.*", "mutations.incomplete", "mutations.failed", "convergence.staleEndpointsInOutage", "sync.unknownStates", "acks.nackLoopRate"),
 
-func correctnessRules() []rule {
-	return []rule{
-		{"propagation.deliveries", correctness, neither, inform, true},
-		{"propagation.undelivered", correctness, lower, zero, true},
-		{"propagation.unknownStates", correctness, lower, zero, true},
-		{"convergence.diverged", correctness, lower, zero, true},
-		{"convergence.staleEndpoints", correctness, lower, zero, true},
-		{"convergence.missingEndpoints", correctness, lower, zero, true},
-		{"convergence.missingClusters", correctness, lower, zero, true},
-		{"convergence.stuckWarming", correctness, lower, zero, true},
-		{"acks.nacksInvalid", correctness, lower, zero, true},
-		{neverReady, correctness, lower, zero, true},
-		{contradictions, correctness, lower, zero, true},
-		{"proxies.ready", correctness, higher, flag, true},
-		{"mutations.complete", correctness, higher, flag, true},
-		{"proxies.disconnects", correctness, lower, flag, true},
-		{"convergence.orderingViolations", correctness, lower, flag, true},
-		{"propagation.regressed", correctness, lower, flag, false},
-		{"propagation.recurred", correctness, lower, flag, false},
-		{"propagation.interrupted", correctness, lower, flag, false},
-		{"proxies.connected", correctness, higher, flag, false},
-		{"proxies.refused", correctness, lower, flag, false},
-		{"proxies.failures.*", correctness, lower, flag, false},
-		{"mutations.incomplete", correctness, lower, flag, false},
-		{"mutations.failed", correctness, lower, flag, false},
-		{"convergence.staleEndpointsInOutage", correctness, lower, flag, false},
-		{"sync.unknownStates", correctness, lower, flag, false},
-		{"acks.nackLoopRate", correctness, lower, flag, false},
-	}
-}
+		alike(volume, lower, gate, shown, "volume.wireBytes.in"),
+		alike(volume, lower, flag, shown, "volume.byType.*.bytes", "volume.byType.*.responses", "volume.duplicateResources"),
+		alike(volume, neither, inform, shown, "acks.sent", "acks.nacksInjected"),
+		alike(volume, lower, flag, shown, "sync.configBytesPerProxy.p50"),
+		alike(volume, neither, inform, hidden, "sync.configBytesPerProxy.count"),
+		alike(volume, lower, flag, hidden, "sync.configBytesPerProxy.*", "sync.configBytesByType.*", "sync.volume.*", "volume.*"),
 
-func volumeRules() []rule {
-	return []rule{
-		{"volume.wireBytes.in", volume, lower, gate, true},
-		{"volume.byType.*.bytes", volume, lower, flag, true},
-		{"volume.byType.*.responses", volume, lower, flag, true},
-		{"volume.duplicateResources", volume, lower, flag, true},
-		{"acks.sent", volume, neither, inform, true},
-		{"acks.nacksInjected", volume, neither, inform, true},
-		{"sync.configBytesPerProxy.p50", volume, lower, flag, true},
-		{"sync.configBytesPerProxy.count", volume, neither, inform, false},
-		{"sync.configBytesPerProxy.*", volume, lower, flag, false},
-		{"sync.configBytesByType.*", volume, lower, flag, false},
-		{"sync.volume.*", volume, lower, flag, false},
-		{"volume.*", volume, lower, flag, false},
-	}
-}
+		alike(plane, lower, gate, shown, "controlPlane.steady.cpuSeconds", "controlPlane.steady.peakRSSBytes"),
+		alike(plane, lower, flag, shown, "controlPlane.work.pushes"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.mutationsPerPush"),
+		// The stages are in the order in which a change passes them. Watch and wire are
+		// what the others leave, and negative at times.
+		alike(plane, lower, flag, shown, "controlPlane.stages.schedule.mean", "controlPlane.stages.write.mean"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.watch.mean"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.debounce.mean", "controlPlane.stages.pushContext.mean", "controlPlane.stages.queue.mean",
+			"controlPlane.stages.push.mean", "controlPlane.stages.send.mean"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.wire.mean"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.receive.mean", "controlPlane.stages.total.mean", "controlPlane.stages.ack.mean"),
+		alike(plane, neither, inform, hidden, "controlPlane.steady.wallSeconds", "controlPlane.stages.watch.*", "controlPlane.stages.wire.*"),
+		alike(plane, lower, flag, hidden, "controlPlane.steady.*", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes",
+			"controlPlane.stages.*.p50", "controlPlane.stages.*.p99", "controlPlane.signals.latency.*", "controlPlane.signals.errors.*",
+			"controlPlane.signals.saturation.*", "controlPlane.proxyStatus.stale", "controlPlane.proxyStatus.notSent"),
+		alike(plane, neither, inform, hidden, "controlPlane.*"),
 
-// stages are in the order in which a change passes them.
-func stages() []string {
-	return []string{
-		"schedule", "write", "watch", "debounce", "pushContext", "queue", "push", "send", "wire", "receive", "total", "ack",
-	}
-}
-
-func planeRules() []rule {
-	all := []rule{
-		{"controlPlane.steady.cpuSeconds", plane, lower, gate, true},
-		{"controlPlane.steady.peakRSSBytes", plane, lower, gate, true},
-		{"controlPlane.work.pushes", plane, lower, flag, true},
-		{"controlPlane.stages.mutationsPerPush", plane, neither, inform, true},
-	}
-	for _, stage := range stages() {
-		r := rule{"controlPlane.stages." + stage + ".mean", plane, lower, flag, true}
-		if stage == "watch" || stage == "wire" { // what is left: negative at times
-			r.better, r.role = neither, inform
-		}
-		all = append(all, r)
-	}
-	return append(all, []rule{
-		{"controlPlane.steady.wallSeconds", plane, neither, inform, false},
-		{"controlPlane.steady.*", plane, lower, flag, false},
-		{"controlPlane.cpuSeconds", plane, lower, flag, false},
-		{"controlPlane.peakRSSBytes", plane, lower, flag, false},
-		{"controlPlane.stages.watch.*", plane, neither, inform, false},
-		{"controlPlane.stages.wire.*", plane, neither, inform, false},
-		{"controlPlane.stages.*.p50", plane, lower, flag, false},
-		{"controlPlane.stages.*.p99", plane, lower, flag, false},
-		{"controlPlane.signals.latency.*", plane, lower, flag, false},
-		{"controlPlane.signals.errors.*", plane, lower, flag, false},
-		{"controlPlane.signals.saturation.*", plane, lower, flag, false},
-		{"controlPlane.proxyStatus.stale", plane, lower, flag, false},
-		{"controlPlane.proxyStatus.notSent", plane, lower, flag, false},
-		{"controlPlane.*", plane, neither, inform, false},
-	}...)
-}
-
-func harnessRules() []rule {
-	return []rule{
-		{"harness.cpuSeconds", harness, lower, inform, true},
-		{"mutations.late", harness, lower, inform, true},
-		{"harness.gomaxprocs", harness, neither, inform, false},
-		{"harness.wallSeconds", harness, neither, inform, false},
-		{"harness.scheduleLag.count", harness, neither, inform, false},
-		{"harness.stampLag.count", harness, neither, inform, false},
-		{"harness.*", harness, lower, inform, false},
-	}
+		alike(harness, lower, inform, shown, "harness.cpuSeconds", "mutations.late"),
+		alike(harness, neither, inform, hidden, "harness.gomaxprocs", "harness.wallSeconds", "harness.scheduleLag.count", "harness.stampLag.count"),
+		alike(harness, lower, inform, hidden, "harness.*"),
+		alike(other, neither, inform, hidden, "*"),
+	)
 }
 
 // ruleOf returns what a metric is, and where it stands in the table.
 func ruleOf(name string, all []rule) (r rule, place int) {
-	for i, r := range all {
-		if metric.Match(r.pattern, name) {
-			return r, i
-		}
-	}
-	return all[len(all)-1], len(all) - 1
+	place = slices.IndexFunc(all, func(r rule) bool { return metric.Match(r.pattern, name) })
+	return all[place], place // the last rule matches every name
 }

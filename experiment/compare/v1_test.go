@@ -2,7 +2,7 @@ package compare_test
 
 import (
 	"encoding/json"
-	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +13,9 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/compare"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 	"github.com/xdsbench/xdsbench/result"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // v1 compares two runs that the version before result schema v2 saved.
 func v1(t *testing.T) *compare.Report {
@@ -61,21 +60,5 @@ func TestRunsOfSchemaV1CompareAsTheyDid(t *testing.T) {
 
 func TestComparisonOfSchemaV1IsRendered(t *testing.T) {
 	t.Parallel()
-	var got strings.Builder
-	if err := v1(t).Document().Text(&got, doc.TextOptions{Width: 110}); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("testdata", "v1.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-	}
+	golden.Check(t, "v1.txt", func(w io.Writer) error { return v1(t).Document().Text(w, doc.TextOptions{Width: 110}) })
 }

@@ -3,7 +3,7 @@ package sweep_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +13,8 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The folder testdata/v1 was written by the version before result schema v2, and
 // v1-report.json is the report that this version made of it.
@@ -47,28 +46,8 @@ func TestSweepOfSchemaV1HasTheFiguresAndTheAdviceThatItHad(t *testing.T) {
 func TestSweepOfSchemaV1IsRendered(t *testing.T) {
 	t.Parallel()
 	r := report(t, filepath.Join("testdata", "v1"))
-	for name, write := range map[string]func(*strings.Builder) error{
-		"v1.txt": func(b *strings.Builder) error { return r.Document("DIR").Text(b, doc.TextOptions{Width: 110}) },
-		"v1.md":  func(b *strings.Builder) error { return r.Document("").Markdown(b) },
-	} {
-		var got strings.Builder
-		if err := write(&got); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-		}
-	}
+	golden.Check(t, "v1.txt", func(w io.Writer) error { return r.Document("DIR").Text(w, doc.TextOptions{Width: 110}) })
+	golden.Check(t, "v1.md", r.Document("").Markdown)
 }
 
 func TestSweepOfSchemaV1IsResumed(t *testing.T) {
