@@ -78,35 +78,31 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 		}
 	case reflect.Struct:
 		for f := range t.Fields() {
-			below, ok := at.field(f)
-			if !ok {
-				continue
-			}
 			inner := v
 			if given {
 				inner = v.FieldByIndex(f.Index)
 			}
-			walk(f.Type, inner, below, visit)
+			if below, ok := at.field(f); ok {
+				walk(f.Type, inner, below, visit)
+			}
 		}
 	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
-		visit(at.leaf(t, v))
+		if given {
+			at.Number = number(v)
+		}
+		visit(at)
 	default: // text and lists are no metrics
 	}
 }
 
-// leaf is the place with the number of v, if that is not the zero Value.
-func (v Value) leaf(t reflect.Type, of reflect.Value) Value {
-	isBool := t.Kind() == reflect.Bool
-	switch {
-	case isBool && of.IsValid() && of.Bool():
-		v.Number = 1
-	case !isBool && of.IsValid():
-		v.Number = of.Convert(reflect.TypeFor[float64]()).Float()
+func number(v reflect.Value) float64 {
+	if v.Kind() != reflect.Bool {
+		return v.Convert(reflect.TypeFor[float64]()).Float()
 	}
-	if isBool {
-		v.Unit = ""
+	if v.Bool() {
+		return 1
 	}
-	return v
+	return 0
 }
 
 // child is the place below this one that a name or a key leads to.
@@ -132,7 +128,7 @@ func (v Value) field(f reflect.StructField) (Value, bool) {
 	below := v.child(name)
 	below.MayOmit = strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Pointer
 	switch own := f.Tag.Get("unit"); {
-	case own == noUnit, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
+	case own == noUnit, f.Type.Kind() == reflect.Bool, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
 		below.Unit = ""
 	case own != "":
 		below.Unit = own
