@@ -102,9 +102,8 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 		return nil, errors.Join(err, r.profile.Stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
 	err = r.measure(ctx)
-	partial := err != nil || ctx.Err() != nil
 	profileErr := r.profile.Stop()
-	res, finishErr := r.finish(ctx, partial)
+	res, finishErr := r.finish(ctx, err)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
 		err = nil // the phases' errors only say that they were cut short
@@ -168,7 +167,8 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
+		Scoped: r.roster.scoped(), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}

@@ -90,6 +90,14 @@ type Replica struct {
 	Responses int64  `json:"responses"`
 	Pushes    *int64 `json:"pushes,omitempty"`
 	Restarted bool   `json:"restarted,omitempty"`
+	// Of the pairs of its proxies: how many were delivered and were not, and the
+	// latencies of the former; Diverged counts its proxies that ended with a wrong
+	// state. Absent in results of schema v1 and where it was not checked.
+	Deliveries  *int64   `json:"deliveries,omitempty"`
+	Undelivered *int64   `json:"undelivered,omitempty"`
+	Diverged    *int     `json:"diverged,omitempty"`
+	P50         *float64 `json:"p50,omitempty" unit:"s"`
+	P99         *float64 `json:"p99,omitempty" unit:"s"`
 }
 
 // AddImbalance works ConnectionImbalance out from Replicas, if there are any with
