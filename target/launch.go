@@ -164,8 +164,8 @@ func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, erro
 func externalLaunches(spec Spec) []launch {
 	var launches []launch
 	metrics, pprof := splitList(spec.MetricsURL), splitList(spec.PprofURL)
-	for i, address := range spec.addresses() {
-		l := launch{xds: []string{address}}
+	for i, text := range spec.addresses() {
+		l := launch{xds: []string{text}}
 		if i < len(metrics) {
 			l.metricsURL = metrics[i]
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
@@ -205,6 +206,43 @@ func (s Spec) validateEnv() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// addresses are those that the profile gives, in one notation.
+func (s Spec) addresses() []string {
+	if s.XDSAddress == "" {
+		return nil
+	}
+	parsed, _ := address.ParseList("", s.XDSAddress) // Validate reports the error
+	texts := make([]string, len(parsed))
+	for i, a := range parsed {
+		texts[i] = a.String()
+	}
+	return texts
+}
+
+func (s Spec) validateAddresses() error {
+	if s.XDSAddress == "" && s.Kind == KindExternal {
+		return errors.New(`target.xdsAddress: "": kind external needs the address of the ADS server, several separated by commas`)
+	}
+	if s.XDSAddress == "" {
+		return nil
+	}
+	_, err := address.ParseList("target.xdsAddress", s.XDSAddress)
+	return err
+}
+
+// splitList splits what commas separate, without the blanks around it; nil of
+// nothing.
+func splitList(text string) []string {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
 }
 
 // validateURLs checks a URL; of an external target, several.
