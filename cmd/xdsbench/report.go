@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 )
@@ -44,6 +45,7 @@ func reportCommand(s streams) *cobra.Command {
 			if err != nil {
 				return usageError(err)
 			}
+			observe.AddWork(res) // results of older versions lack it
 			return printer(s.stdout, res, args[0])
 		},
 	}

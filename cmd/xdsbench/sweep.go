@@ -31,17 +31,17 @@ advice under the profile's SLO.
 
 A value that holds a comma goes in double quotes: --vary 'target.exec="a,b",c'.
 
-A sweep can be interrupted: the same command line with the same -o goes on where
-it stopped, and repeats no finished run. A run that fails does not end the sweep;
-its setting is in the table with the reason, and is tried again the next time.
+A sweep can be interrupted: the same command line with the same -o resumes it, and
+repeats no finished run. A run that fails does not end the sweep; its setting is in
+the table with the reason, and is tried again the next time.
 
 In the folder: report.md with charts, report.json, a folder per run, and, where
 pprof is on, each setting's merged profiles. "xdsbench report DIR" renders it again.
 
-Advice is drawn only from settings with two sound repeats or more whose p99 spans
-at most half its median; differences within the repeats' spread are called noise.
+Advice is drawn only from settings with two valid runs or more whose p99 spans at
+most half its median; differences within the spread of the repeats are called noise.
 
-Exit codes: 0 done, 1 a setting has no sound run, 2 usage, 130 interrupted.`
+Exit codes: 0 done, 1 a setting has no valid run, 2 usage, 130 interrupted.`
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
@@ -115,9 +115,7 @@ func (f *sweepFlags) plan(c *cobra.Command, args []string) (*sweep.Plan, []sweep
 	if err := errors.Join(varyErr, err); err != nil {
 		return nil, nil, err
 	}
-	plan := &sweep.Plan{
-		Schema: sweep.PlanSchema, Base: base, Vary: vary, Repeat: f.repeat, Kubeconfig: f.apiServer.kubeconfig, Context: f.apiServer.context,
-	}
+	plan := &sweep.Plan{Base: base, Vary: vary, Repeat: f.repeat, Kubeconfig: f.apiServer.kubeconfig, Context: f.apiServer.context}
 	settings, err := plan.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -150,11 +148,11 @@ func (f *sweepFlags) verdict(ctx context.Context, s streams, r *sweep.Report, er
 		return interruptedOr(ctx, err)
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintf(s.stderr, "to go on, repeat the command line with -o %s: finished runs are kept\n", f.output.out)
+		fmt.Fprintf(s.stderr, "to resume, repeat the command line with -o %s: finished runs are kept\n", f.output.out)
 		return interruptedOr(ctx, nil)
 	}
 	if bad := r.Failed(); len(bad) > 0 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("no sound run of %s (see the report)", strings.Join(bad, "; "))}
+		return &exitError{code: exitFailed, err: fmt.Errorf("no valid run of %s (see the report)", strings.Join(bad, "; "))}
 	}
 	return nil
 }
@@ -177,11 +175,11 @@ type sweepPrinter func(w io.Writer, r *sweep.Report, dir string) error
 func sweepPrinterFor(format string) (sweepPrinter, error) {
 	switch format {
 	case "text":
-		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Text(w, dir) }, nil
+		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Document(dir).Text(w, terminal(w)) }, nil
 	case "json":
 		return func(w io.Writer, r *sweep.Report, _ string) error { return r.JSON(w) }, nil
 	case "markdown":
-		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Markdown(w) }, nil
+		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Document("").Markdown(w) }, nil
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}

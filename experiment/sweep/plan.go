@@ -14,8 +14,8 @@ import (
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
-// PlanSchema names the layout of a plan file.
-const PlanSchema = "xdsbench/sweep/v1"
+// planSchema names the layout of a plan file.
+const planSchema = "xdsbench/sweep/v1"
 
 // Plan is what a sweep is to run.
 type Plan struct {
