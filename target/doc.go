@@ -1,7 +1,8 @@
 // Package target is the control plane under test: started by us as a process
 // of its own (the embedded one, an istiod, any command), or found at an
-// address. It says where the target's ADS, metrics and pprof endpoints are,
-// what it costs in CPU and memory, and when it died.
+// address. It says where the target's ADS, metrics and pprof endpoints are, what it
+// costs in CPU and memory, and how it ended. No call to a target takes longer than its
+// bound, whatever the target does.
 //
 // A started target is the leader of a process group of its own. [Target.Stop]
 // ends the whole group, and the kernel kills the leader when the harness dies
