@@ -78,29 +78,31 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 		}
 	case reflect.Struct:
 		for f := range t.Fields() {
-			below, ok := at.field(f)
-			if !ok {
-				continue
-			}
 			inner := v
 			if given {
 				inner = v.FieldByIndex(f.Index)
 			}
-			walk(f.Type, inner, below, visit)
+			if below, ok := at.field(f); ok {
+				walk(f.Type, inner, below, visit)
+			}
 		}
-	case reflect.Bool:
-		at.Unit = ""
-		if given && v.Bool() {
-			at.Number = 1
-		}
-		visit(at)
-	case reflect.Int, reflect.Int64, reflect.Float64:
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 		if given {
-			at.Number = v.Convert(reflect.TypeFor[float64]()).Float()
+			at.Number = number(v)
 		}
 		visit(at)
 	default: // text and lists are no metrics
 	}
+}
+
+func number(v reflect.Value) float64 {
+	if v.Kind() != reflect.Bool {
+		return v.Convert(reflect.TypeFor[float64]()).Float()
+	}
+	if v.Bool() {
+		return 1
+	}
+	return 0
 }
 
 // child is the place below this one that a name or a key leads to.
@@ -126,7 +128,7 @@ func (v Value) field(f reflect.StructField) (Value, bool) {
 	below := v.child(name)
 	below.MayOmit = strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Pointer
 	switch own := f.Tag.Get("unit"); {
-	case own == noUnit, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
+	case own == noUnit, f.Type.Kind() == reflect.Bool, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
 		below.Unit = ""
 	case own != "":
 		below.Unit = own
