@@ -25,4 +25,14 @@
 //	exec: mycp --kubeconfig {kubeconfig} --listen {xds} --admin {metrics}
 //	metricsURL: http://{metrics}/stats/prometheus
 //	pprofURL: http://{metrics}/debug/pprof
+//
+// # Names of clusters
+//
+// The profile's clusterName says how the target names the EDS resource of a service's
+// port. It is a template with
+//
+//	{service}    the service's name
+//	{namespace}  its namespace
+//	{port}       the port's number, such as 80
+//	{portName}   the port's name, such as http-80
 package target
