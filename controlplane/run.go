@@ -32,16 +32,16 @@ const (
 	// an idle proxy costs.
 	readBufferBytes = 8 << 10
 
-	// A window that adapts costs a ping, and its answer, for every ACK that a proxy
-	// sends: grpc-go measures the bandwidth of a connection with them.
+	// With a dynamic window, grpc-go would send a ping for every ACK of a proxy, to
+	// estimate the bandwidth of the connection.
 	windowBytes = 1 << 20
 
 	headerTimeout = 10 * time.Second
 )
 
-// Run serves until ctx is done, which is no error, or something fails. It
-// returns when everything it started has ended. Bad values in cfg.Env are
-// reported together, before anything is started.
+// Run serves until ctx is done, and then returns nil, or until something fails.
+// It returns when everything that it started has ended. Bad values in cfg.Env
+// are reported together, before anything is started.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -158,8 +158,8 @@ func newGRPCServer() *grpc.Server {
 	)
 }
 
-// unlessDone returns nil if ctx is done, since then err is only its
-// consequence.
+// unlessDone returns err, but nil if ctx is done: then err is only a consequence
+// of that.
 func unlessDone(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

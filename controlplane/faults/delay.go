@@ -12,7 +12,7 @@ import (
 // maxDelay bounds the delays that can be asked for.
 const maxDelay = time.Hour
 
-// delay is a sum of terms, each drawn anew for every push and proxy but for
+// delay is a sum of terms, each drawn for every push to every proxy, except for
 // spread, which is fixed per proxy.
 type delay struct{ terms []delayTerm }
 

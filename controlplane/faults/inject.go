@@ -13,9 +13,9 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// Injector decides what goes wrong and keeps the record of it. On a nil
-// Injector nothing goes wrong. Its predicates only tell what is wanted; what
-// has been done about it, the methods that begin with Record are told.
+// Injector decides what goes wrong and keeps the record of it. With a nil
+// Injector nothing goes wrong. Its predicates have no side effects; the caller
+// reports what it has done to the methods that begin with Record.
 type Injector struct {
 	want  settings
 	timer *preciseTimer
@@ -52,8 +52,8 @@ func New(environ map[string]string) (*Injector, error) {
 	}, nil
 }
 
-// Run makes the calls that At arranges, until ctx is done. Serving begins with
-// it.
+// Run makes the calls scheduled by At until ctx is done. It must begin when
+// serving does.
 func (f *Injector) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -64,14 +64,14 @@ func (f *Injector) Run(ctx context.Context) error {
 	return f.timer.run(ctx)
 }
 
-// At arranges for call at due, from the goroutine of Run. After the end of Run
-// it does nothing.
+// At schedules call for due, on the goroutine of Run. After the end of Run it
+// does nothing.
 func (f *Injector) At(due time.Time, call func()) { f.timer.at(due, call) }
 
 // Delays tells whether pushes are held back.
 func (f *Injector) Delays() bool { return f != nil && len(f.want.delay.terms) > 0 }
 
-// DrawDelay returns for how long to hold back the next push to a proxy.
+// DrawDelay returns how long to hold back the next push to a proxy.
 func (f *Injector) DrawDelay(proxy string) time.Duration {
 	place := f.want.place(EnvDelay, proxy)
 	f.mu.Lock()
@@ -79,7 +79,7 @@ func (f *Injector) DrawDelay(proxy string) time.Duration {
 	return f.want.delay.draw(f.rng, place)
 }
 
-// RecordDelay records for how long a push was held back in fact.
+// RecordDelay records how long a push was actually held back.
 func (f *Injector) RecordDelay(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -95,7 +95,8 @@ func (f *Injector) Unserved(proxy string) bool {
 	return f != nil && f.want.chosen(f.want.unserved, EnvUnserved, proxy)
 }
 
-// RecordUnserved records an unserved proxy, and how many pushes it did not get.
+// RecordUnserved records an unserved proxy and the number of pushes that it did
+// not get.
 func (f *Injector) RecordUnserved(proxy string, pushes int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +104,8 @@ func (f *Injector) RecordUnserved(proxy string, pushes int) {
 	f.record.UnservedPushes += pushes
 }
 
-// Stale tells whether a proxy keeps the first endpoints of a cluster for ever.
+// Stale tells whether a proxy always gets the endpoints of a cluster that it got
+// first.
 func (f *Injector) Stale(proxy, cluster string) bool {
 	return f != nil && f.want.chosen(f.want.stale, EnvStale, proxy, cluster)
 }
@@ -129,8 +131,8 @@ func (f *Injector) RecordEarly(proxy string, resources int) {
 	f.record.EarlyResources += resources
 }
 
-// LateClusters is after which time proxies get the second half of their
-// clusters; 0 is at once.
+// LateClusters is how much later proxies get the second half of their clusters; 0
+// for no fault.
 func (f *Injector) LateClusters() time.Duration {
 	if f == nil {
 		return 0
@@ -165,21 +167,21 @@ func (f *Injector) fallSilent() {
 	f.record.SilentFrom = time.Now()
 }
 
-// Silent tells whether nothing is sent any more.
+// Silent tells whether the control plane no longer sends anything.
 func (f *Injector) Silent() bool { return f != nil && f.silent.Load() }
 
-// SilentHTTP tells whether pages do not answer any more.
+// SilentHTTP tells whether its pages no longer answer.
 func (f *Injector) SilentHTTP() bool { return f.Silent() && f.want.silentHTTP }
 
-// RecordSilenced records responses that are not sent for silence.
+// RecordSilenced records responses that are not sent because of silence.
 func (f *Injector) RecordSilenced(responses int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.record.SilencedResponses += responses
 }
 
-// Duplicate inserts copies of some responses after them, drawn by chance, and
-// records that. resources counts those of a response.
+// Duplicate draws some of the responses, inserts a copy after each and records
+// that. resources returns the number of resources of a response.
 func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R {
 	if f == nil || f.want.duplicate == 0 {
 		return responses
@@ -199,8 +201,8 @@ func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R 
 	return out
 }
 
-// LoseUpdates counts updates of clusters that have been sent before, in order,
-// and returns and records those that are to be lost.
+// LoseUpdates counts one update of each cluster, in order, and returns and
+// records those that must be lost.
 func (f *Injector) LoseUpdates(clusters []string) []string {
 	if f == nil || f.want.lost == 0 {
 		return nil
@@ -219,7 +221,7 @@ func (f *Injector) LoseUpdates(clusters []string) []string {
 	return lost
 }
 
-// Burn spends the CPU time that a push costs more, by this thread's own CPU
+// Burn spends the CPU time that is added to a push, by this thread's own CPU
 // clock, so that preemption does not count. It returns and records what was
 // spent.
 func (f *Injector) Burn() time.Duration {

@@ -49,8 +49,8 @@ func (r *Registry) Watch(ctx context.Context, client kubernetes.Interface) (stop
 	return factory.Shutdown, nil
 }
 
-// handler turns the untyped callbacks of client-go into one: without next, the
-// object was deleted; without previous, it is new.
+// handler makes one typed callback of client-go's three: previous is nil for a new
+// object, next for a deleted one.
 func handler[T any](changed func(previous, next *T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { changed(nil, object.(*T)) },
@@ -115,9 +115,8 @@ func nameOf(object metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// strip drops what the registry never looks at, before informers keep it. It
-// works on copies, since an in-process API server may share the objects that
-// it hands out.
+// strip drops what the registry does not need before the informers store it. It
+// works on copies, since an in-process API server may share its objects.
 func strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
