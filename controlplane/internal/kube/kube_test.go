@@ -12,20 +12,18 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/kube"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func slice(ready *bool, addresses ...string) *kube.EndpointSlice {
 	return kube.NewEndpointSlice(&discoveryv1.EndpointSlice{
-		Ports: []discoveryv1.EndpointPort{{Name: ptr("http"), Port: ptr[int32](8080)}, {Name: ptr("all")}},
+		Ports: []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080))}, {Name: new("all")}},
 		Endpoints: []discoveryv1.Endpoint{{
-			Addresses: addresses, NodeName: ptr("n1"), Zone: ptr("z2"), Conditions: discoveryv1.EndpointConditions{Ready: ready},
+			Addresses: addresses, NodeName: new("n1"), Zone: new("z2"), Conditions: discoveryv1.EndpointConditions{Ready: ready},
 		}},
 	}, true)
 }
 
 func TestEndpointInSeveralSlicesAppearsOnceAndIsHealthyIfOneCopyIs(t *testing.T) {
 	t.Parallel()
-	parts := []*kube.EndpointSlice{slice(ptr(false), "10.0.0.2", "10.0.0.1"), slice(nil, "10.0.0.2")}
+	parts := []*kube.EndpointSlice{slice(new(false), "10.0.0.2", "10.0.0.1"), slice(nil, "10.0.0.2")}
 	nodes := map[string]kube.Locality{"n1": {Region: "r1"}}
 	where := kube.Locality{Region: "r1", Zone: "z2"}
 	want := []kube.Endpoint{
@@ -48,8 +46,12 @@ func TestEndpointInSeveralSlicesAppearsOnceAndIsHealthyIfOneCopyIs(t *testing.T)
 func TestProtocolIsSelectedByAppProtocolOrPortName(t *testing.T) {
 	t.Parallel()
 	s := kube.NewService(&corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Name: "http-web"}, {Name: "grpc"}, {Name: "tcp-http"}, {Name: "httpx"},
-		{Name: "tcp", AppProtocol: ptr("kubernetes.io/h2c")}, {Name: "http", AppProtocol: ptr("redis")},
+		{Name: "http-web"},
+		{Name: "grpc"},
+		{Name: "tcp-http"},
+		{Name: "httpx"},
+		{Name: "tcp", AppProtocol: new("kubernetes.io/h2c")},
+		{Name: "http", AppProtocol: new("redis")},
 		{Name: "dns", Protocol: corev1.ProtocolUDP},
 	}}})
 	var got []kube.Protocol
@@ -99,8 +101,10 @@ func TestNamedTargetPortIsResolvedByThePod(t *testing.T) {
 		t.Errorf("address %q", address)
 	}
 	s := kube.NewService(&corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
-		{Port: 80, TargetPort: intstr.FromString("web")}, {Port: 81, TargetPort: intstr.FromString("none")},
-		{Port: 82, TargetPort: intstr.FromInt32(9000)}, {Port: 83},
+		{Port: 80, TargetPort: intstr.FromString("web")},
+		{Port: 81, TargetPort: intstr.FromString("none")},
+		{Port: 82, TargetPort: intstr.FromInt32(9000)},
+		{Port: 83},
 	}}})
 	for i, want := range []uint32{8080, 0, 9000, 83} {
 		if got := w.Port(s.Ports[i]); got != want {
