@@ -95,33 +95,22 @@ type plane struct {
 }
 
 func (p *plane) run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	web := &http.Server{Handler: p.pages.handler(), ReadHeaderTimeout: headerTimeout}
 	group.Go(func() error { return unlessDone(ctx, web.Serve(p.web)) })
-	group.Go(func() error {
-		<-ctx.Done()
-		return web.Close()
-	})
-	group.Go(func() error {
-		stop, err := p.registry.Watch(ctx, p.client)
-		if err != nil {
-			return errors.Join(p.ads.Close(), unlessDone(ctx, err))
-		}
-		defer stop()
-		defer cancel() // before stop, which waits for it
-		p.server.Push(p.registry.Listen(p.server))
-		return errors.Join(p.serve(ctx), p.faults.Save(p.server.AssignmentVersion))
-	})
-	return group.Wait()
-}
+	stop, err := p.registry.Watch(ctx, p.client)
+	if err != nil {
+		err = unlessDone(ctx, err)
+		cancel()
+		return errors.Join(err, p.ads.Close(), web.Close(), group.Wait())
+	}
+	defer stop()
+	p.server.Push(p.registry.Listen(p.server))
 
-// serve answers proxies until ctx is done.
-func (p *plane) serve(ctx context.Context) error {
 	rpc := newGRPCServer()
 	adsv3.RegisterAggregatedDiscoveryServiceServer(rpc, p.server)
-	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		p.server.Run(ctx)
 		return nil
@@ -131,7 +120,7 @@ func (p *plane) serve(ctx context.Context) error {
 	group.Go(func() error {
 		<-ctx.Done()
 		rpc.Stop()
-		return nil
+		return web.Close()
 	})
 	addresses := Addresses{XDS: p.ads.Addr().String(), HTTP: p.web.Addr().String()}
 	p.pages.ready.Store(true)
@@ -140,7 +129,7 @@ func (p *plane) serve(ctx context.Context) error {
 	if p.cfg.OnReady != nil {
 		p.cfg.OnReady(addresses)
 	}
-	return group.Wait()
+	return errors.Join(group.Wait(), p.faults.Save(p.server.AssignmentVersion))
 }
 
 func newGRPCServer() *grpc.Server {

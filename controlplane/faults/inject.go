@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,15 +23,12 @@ type Injector struct {
 
 	silent atomic.Bool
 
-	mu       sync.Mutex
-	rng      *rand.Rand
-	record   Record                  // but for what the other fields hold
-	unserved map[string]struct{}     // proxies
-	early    map[string]struct{}     // proxies
-	late     map[string]struct{}     // proxies
-	stale    map[StaleCluster]string // version sent last
-	updates  map[string]int          // changes per cluster
-	changes  int                     // changes in all, for the choice of lost ones
+	mu      sync.Mutex
+	rng     *rand.Rand
+	record  Record                  // except for Stale
+	stale   map[StaleCluster]string // version sent last
+	updates map[string]int          // per cluster
+	total   int                     // of updates, for the choice of lost ones
 }
 
 // New reads the fault variables of environ. It returns nil if there is none.
@@ -40,16 +38,31 @@ func New(environ map[string]string) (*Injector, error) {
 		return nil, err
 	}
 	return &Injector{
-		want:     s,
-		timer:    &preciseTimer{},
-		rng:      rand.New(rand.NewPCG(s.seed, 0)),
-		record:   Record{Delays: []time.Duration{}, Unanswered: make(map[string]int)},
-		unserved: make(map[string]struct{}),
-		early:    make(map[string]struct{}),
-		late:     make(map[string]struct{}),
-		stale:    make(map[StaleCluster]string),
-		updates:  make(map[string]int),
+		want:  s,
+		timer: &preciseTimer{},
+		rng:   rand.New(rand.NewPCG(s.seed, 0)),
+		// Lists are empty in JSON, not null.
+		record: Record{
+			Settings: s.values, Delays: []time.Duration{}, Unserved: []string{}, Lost: []LostUpdate{},
+			Early: []string{}, Late: []string{}, Unanswered: make(map[string]int),
+		},
+		stale:   make(map[StaleCluster]string),
+		updates: make(map[string]int),
 	}, nil
+}
+
+// update changes the record.
+func (f *Injector) update(change func(r *Record)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.record)
+}
+
+// insert adds a name to a sorted list, unless it is there.
+func insert(list *[]string, name string) {
+	if i, found := slices.BinarySearch(*list, name); !found {
+		*list = slices.Insert(*list, i, name)
+	}
 }
 
 // Run makes the calls scheduled by At until ctx is done. It must begin when
@@ -81,13 +94,13 @@ func (f *Injector) DrawDelay(proxy string) time.Duration {
 
 // RecordDelay records how long a push was actually held back.
 func (f *Injector) RecordDelay(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.record.Delays) >= maxRecordedDelays {
-		f.record.DelaysOmitted++
-		return
-	}
-	f.record.Delays = append(f.record.Delays, d)
+	f.update(func(r *Record) {
+		if len(r.Delays) < maxRecordedDelays {
+			r.Delays = append(r.Delays, d)
+		} else {
+			r.DelaysOmitted++
+		}
+	})
 }
 
 // Unserved tells whether a proxy gets no pushes.
@@ -98,10 +111,7 @@ func (f *Injector) Unserved(proxy string) bool {
 // RecordUnserved records an unserved proxy and the number of pushes that it did
 // not get.
 func (f *Injector) RecordUnserved(proxy string, pushes int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unserved[proxy] = struct{}{}
-	f.record.UnservedPushes += pushes
+	f.update(func(r *Record) { insert(&r.Unserved, proxy); r.UnservedPushes += pushes })
 }
 
 // Stale tells whether a proxy always gets the endpoints of a cluster that it got
@@ -112,10 +122,10 @@ func (f *Injector) Stale(proxy, cluster string) bool {
 
 // RecordStale records the version of a stale load assignment that was sent.
 func (f *Injector) RecordStale(proxy, cluster, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.StaleResources++
-	f.stale[StaleCluster{Proxy: proxy, Cluster: cluster}] = version
+	f.update(func(r *Record) {
+		r.StaleResources++
+		f.stale[StaleCluster{Proxy: proxy, Cluster: cluster}] = version
+	})
 }
 
 // Disordered tells whether a proxy gets endpoints before clusters.
@@ -125,10 +135,7 @@ func (f *Injector) Disordered(proxy string) bool {
 
 // RecordEarly records resources that were sent before what names them.
 func (f *Injector) RecordEarly(proxy string, resources int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.early[proxy] = struct{}{}
-	f.record.EarlyResources += resources
+	f.update(func(r *Record) { insert(&r.Early, proxy); r.EarlyResources += resources })
 }
 
 // LateClusters is how much later proxies get the second half of their clusters; 0
@@ -142,10 +149,7 @@ func (f *Injector) LateClusters() time.Duration {
 
 // RecordLate records clusters that a proxy gets late.
 func (f *Injector) RecordLate(proxy string, clusters int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.late[proxy] = struct{}{}
-	f.record.LateClusters += clusters
+	f.update(func(r *Record) { insert(&r.Late, proxy); r.LateClusters += clusters })
 }
 
 // Unanswered tells whether a type is never sent on streams of a variant.
@@ -155,16 +159,12 @@ func (f *Injector) Unanswered(delta bool, t xds.Type) bool {
 
 // RecordUnanswered records a request that gets no answer.
 func (f *Injector) RecordUnanswered(delta bool, t xds.Type) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.Unanswered[streamType(delta, t)]++
+	f.update(func(r *Record) { r.Unanswered[streamType(delta, t)]++ })
 }
 
 func (f *Injector) fallSilent() {
 	f.silent.Store(true)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.SilentFrom = time.Now()
+	f.update(func(r *Record) { r.SilentFrom = time.Now() })
 }
 
 // Silent tells whether the control plane no longer sends anything.
@@ -175,9 +175,7 @@ func (f *Injector) SilentHTTP() bool { return f.Silent() && f.want.silentHTTP }
 
 // RecordSilenced records responses that are not sent because of silence.
 func (f *Injector) RecordSilenced(responses int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.SilencedResponses += responses
+	f.update(func(r *Record) { r.SilencedResponses += responses })
 }
 
 // Duplicate draws some of the responses, inserts a copy after each and records
@@ -212,8 +210,8 @@ func (f *Injector) LoseUpdates(clusters []string) []string {
 	var lost []string
 	for _, name := range clusters {
 		f.updates[name]++
-		f.changes++
-		if f.changes%f.want.lost == 0 {
+		f.total++
+		if f.total%f.want.lost == 0 {
 			lost = append(lost, name)
 			f.record.Lost = append(f.record.Lost, LostUpdate{Cluster: name, Update: f.updates[name]})
 		}
@@ -235,10 +233,7 @@ func (f *Injector) Burn() time.Duration {
 		spin()
 	}
 	spent := threadCPU() - began
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.BurnedPushes++
-	f.record.BurnedSeconds += spent.Seconds()
+	f.update(func(r *Record) { r.BurnedPushes++; r.BurnedSeconds += spent.Seconds() })
 	return spent
 }
 

@@ -75,13 +75,9 @@ func (f *Injector) Record(version func(cluster string) string) Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.record
-	r.Settings = maps.Clone(f.want.values)
-	r.Delays = slices.Clone(r.Delays)
-	r.Unserved = slices.Sorted(maps.Keys(f.unserved))
-	r.Early = slices.Sorted(maps.Keys(f.early))
-	r.Late = slices.Sorted(maps.Keys(f.late))
+	r.Delays, r.Lost = slices.Clone(r.Delays), slices.Clone(r.Lost)
+	r.Unserved, r.Early, r.Late = slices.Clone(r.Unserved), slices.Clone(r.Early), slices.Clone(r.Late)
 	r.Unanswered = maps.Clone(r.Unanswered)
-	r.Lost = append([]LostUpdate{}, r.Lost...)
 	r.Stale = []StaleCluster{}
 	for pair, sent := range f.stale {
 		if current := version(pair.Cluster); current != "" && current != sent {

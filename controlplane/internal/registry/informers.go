@@ -132,11 +132,7 @@ func strip(object any) (any, error) {
 	case *corev1.Node:
 		return &corev1.Node{ObjectMeta: stripMeta(o.ObjectMeta)}, nil
 	case *corev1.Service:
-		stripped := &corev1.Service{ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}
-		if to, ok := o.Annotations[kube.ExportToAnnotation]; ok {
-			stripped.Annotations = map[string]string{kube.ExportToAnnotation: to}
-		}
-		return stripped, nil
+		return &corev1.Service{ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}, nil
 	case *discoveryv1.EndpointSlice:
 		stripped := *o
 		stripped.ObjectMeta = stripMeta(o.ObjectMeta)
@@ -146,6 +142,10 @@ func strip(object any) (any, error) {
 }
 
 func stripMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	to, ok := meta.Annotations[kube.ExportToAnnotation]
 	meta.ManagedFields, meta.Annotations, meta.OwnerReferences = nil, nil, nil
+	if ok {
+		meta.Annotations = map[string]string{kube.ExportToAnnotation: to}
+	}
 	return meta
 }

@@ -109,9 +109,7 @@ func (in *Interner) Get(h NameHash, names func() ([]string, error)) (*NameSet, e
 func (in *Interner) Of(names []string) *NameSet {
 	var h NameHash
 	for _, name := range names {
-		h.a += maphash.String(in.seedA, name)
-		h.b += maphash.String(in.seedB, name)
-		h.n++
+		in.AddTo(&h, []byte(name))
 	}
 	// The function cannot fail, and so neither can Get.
 	s, _ := in.Get(h, func() ([]string, error) { return names, nil })
