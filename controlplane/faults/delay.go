@@ -44,16 +44,9 @@ func parseDelayTerm(text string) (delayTerm, error) {
 	if !closed {
 		return nil, fmt.Errorf("%q has no closing parenthesis", text)
 	}
-	var args []float64
-	for arg := range strings.SplitSeq(inner, ",") {
-		parsed, err := time.ParseDuration(strings.TrimSpace(arg))
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a duration; write it like 10ms", arg)
-		}
-		if parsed < 0 || parsed > maxDelay {
-			return nil, fmt.Errorf("%s must be from 0 to %s", parsed, maxDelay)
-		}
-		args = append(args, float64(parsed))
+	args, err := parseArguments(inner)
+	if err != nil {
+		return nil, err
 	}
 	first, last := args[0], args[len(args)-1]
 	switch {
@@ -67,6 +60,22 @@ func parseDelayTerm(text string) (delayTerm, error) {
 		return func(rng *rand.Rand, _ float64) float64 { return first + rng.Float64()*(last-first) }, nil
 	}
 	return nil, errors.New("must be a sum of terms such as 10ms, uniform(1ms,5ms), exponential(10ms) and spread(100ms)")
+}
+
+// parseArguments returns durations that are separated by commas, in nanoseconds.
+func parseArguments(text string) ([]float64, error) {
+	var args []float64
+	for arg := range strings.SplitSeq(text, ",") {
+		parsed, err := time.ParseDuration(strings.TrimSpace(arg))
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a duration; write it like 10ms", arg)
+		}
+		if parsed < 0 || parsed > maxDelay {
+			return nil, fmt.Errorf("%s must be from 0 to %s", parsed, maxDelay)
+		}
+		args = append(args, float64(parsed))
+	}
+	return args, nil
 }
 
 // draw returns the delay of one push to one proxy.
