@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // parse reads the flags. Plan is nil if nothing is to be searched. The error
@@ -24,16 +25,17 @@ func (f *capacityFlags) parse(c *cobra.Command, args []string) (capacity.Options
 	errs := []error{errFormat}
 	add := func(err error) { errs = append(errs, err) }
 	for _, text := range f.predict {
-		w, err := capacity.ParsePredict(text)
-		o.Predict = append(o.Predict, w)
+		size, err := capacity.ParsePredict(text)
+		o.Predict = append(o.Predict, size)
 		add(err)
 	}
 	var err error
 	o.Sizes, err = capacity.ParseSizes(f.sizes)
 	add(err)
 	if f.replicaMemory != "" {
-		if o.ReplicaMemory, err = capacity.ParseBytes(f.replicaMemory); err != nil {
-			add(fmt.Errorf("--replica-memory: %w", err))
+		bytes, lower, err := metric.ParseLimit("controlPlane.peakRSSBytes", f.replicaMemory)
+		if o.ReplicaMemory = bytes; err != nil || lower || bytes <= 0 {
+			add(fmt.Errorf("--replica-memory: %q: want a size above 0, such as 4GiB or 512MiB", f.replicaMemory))
 		}
 	}
 	if f.replicaCPU < 0 || c.Flags().Changed("replica-cpu") && f.replicaCPU == 0 {
@@ -61,7 +63,7 @@ func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) 
 	tolerance, errTolerance := parseShare("--tolerance", f.tolerance)
 	soak, errSoak := f.soakOf(profile)
 	plan := &capacity.Plan{
-		Schema: capacity.PlanSchema, Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
+		Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
 		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.kubeconfig, Context: f.context,
 	}
 	if errTolerance != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
@@ -46,8 +45,9 @@ type Point struct {
 	P99 *float64 `json:"p99Seconds,omitempty"`
 	// Replicas is how many the control plane had, if several: costs are their sums.
 	Replicas int `json:"replicas,omitempty"`
-	// Doubts are why the point is not in the fits of CPU and latency.
-	Doubts []string `json:"doubts,omitempty"`
+	// Questionable is why the point is not in the fits of CPU and latency; empty for
+	// a valid run.
+	Questionable []string `json:"doubts,omitempty"`
 	// Setting says what must be equal for points to be comparable.
 	Setting string `json:"setting"`
 	// Environment is where the run was made.
@@ -64,8 +64,8 @@ type Size struct {
 	Rate float64 `json:"mutationsPerSecond"`
 }
 
-// BytesPerPush is the mean size of a response; zero without one.
-func (p Point) BytesPerPush() float64 {
+// bytesPerPush is the mean size of a response; zero without one.
+func (p Point) bytesPerPush() float64 {
 	if p.PushRate == 0 {
 		return 0
 	}
@@ -84,18 +84,15 @@ func SizeOf(p *profiles.Profile) Size {
 	return s
 }
 
-// PointOf reads a result that is saved in the folder run.
-func PointOf(run string, r *result.Result) (Point, error) {
+// pointOf reads a result that is saved in the folder run.
+func pointOf(run string, r *result.Result) (Point, error) {
 	var profile profiles.Profile
 	if err := json.Unmarshal(r.Profile, &profile); err != nil {
 		return Point{}, fmt.Errorf("the profile in %s: %w", run, err)
 	}
-	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Doubts(r), Environment: r.Environment}
+	p := Point{Run: run, Size: SizeOf(&profile), Questionable: experiment.Doubts(r), Environment: r.Environment}
 	if r.Proxies != nil {
 		p.Ready = r.Proxies.Ready
-		if p.Ready < r.Proxies.Requested {
-			p.Doubts = append(p.Doubts, fmt.Sprintf("%d of %d proxies became ready", p.Ready, r.Proxies.Requested))
-		}
 	}
 	if r.Sync != nil && r.Sync.ConfigBytesPerProxy != nil {
 		p.ConfigBytes = r.Sync.ConfigBytesPerProxy.Mean
@@ -167,8 +164,8 @@ func setting(p *profiles.Profile, r *result.Result) string {
 }
 
 // Load reads all results in folders and below them, in the order of their names,
-// but for those of runs that were cut short.
-// A folder without any is an error; so is a result that cannot be read.
+// each once. Runs that were cut short are left out. A folder without any result is
+// an error; so is a result that cannot be read.
 func Load(folders ...string) ([]Point, error) {
 	var points []Point
 	var errs []error
@@ -182,46 +179,29 @@ func Load(folders ...string) ([]Point, error) {
 }
 
 func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
-	var files []string
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == result.ResultFile {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%w in %s or below it: there is no %s; give the folder that runs, a sweep or a search wrote", result.ErrNoResult, folder, result.ResultFile)
-	}
-	slices.Sort(files)
 	var points []Point
-	for _, file := range files {
-		dir := filepath.Dir(file)
-		full, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, err
+	results := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != result.ResultFile {
+			return err
 		}
-		if seen[full] {
-			continue
+		results++
+		dir := filepath.Dir(path)
+		full, err := filepath.Abs(dir)
+		if err != nil || seen[full] {
+			return err
 		}
 		seen[full] = true
 		r, err := result.Load(dir)
-		if err != nil {
-			return nil, err
+		if err != nil || r.Partial {
+			return err
 		}
-		if r.Partial {
-			continue
-		}
-		p, err := PointOf(dir, r)
-		if err != nil {
-			return nil, err
-		}
+		p, err := pointOf(dir, r)
 		points = append(points, p)
+		return err
+	})
+	if err == nil && results == 0 {
+		err = fmt.Errorf("%w in %s or below it: there is no %s; give the folder of a run, a sweep or a search", result.ErrNoResult, folder, result.ResultFile)
 	}
-	return points, nil
+	return points, err
 }
-
-// usable reports whether CPU and latency can be read from the point.
-func (p Point) usable() bool { return len(p.Doubts) == 0 }
