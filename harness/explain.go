@@ -12,12 +12,6 @@ import (
 	"github.com/xdsbench/xdsbench/target"
 )
 
-// istiod's defaults, which the embedded control plane has too.
-const (
-	defaultDebounceAfter = 100 * time.Millisecond
-	defaultDebounceMax   = 10 * time.Second
-)
-
 // costReading is what the target had used at an instant.
 type costReading struct {
 	at    time.Time
@@ -34,12 +28,13 @@ func (r *run) readCost(ctx context.Context) {
 
 // explain adds to a result where the time went and what it cost the control
 // plane, and warns of what could not be seen.
-func (r *run) explain(res *result.Result, lines []rows.Timeline) {
+func (r *run) addStagesAndCost(res *result.Result, lines []rows.Timeline) {
 	res.TimelineRows = lines
 	c := res.ControlPlane
 	c.Steady = steadyCost(r.observed.costs, lines)
 	res.Harness.SteadyCores = harnessCores(lines)
-	debounce, err := debounceOf(r.target.Info())
+	info := r.target.Info()
+	debounce, err := observe.DebounceOf(info.Env, info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded)
 	if err != nil {
 		r.warn("debounce: %v", err)
 	}
@@ -108,31 +103,4 @@ func harnessCores(lines []rows.Timeline) *float64 {
 		return nil
 	}
 	return new(used / seconds)
-}
-
-// debounceOf returns how a target debounces, as far as it is of a kind that is
-// known to, or was told by the profile in istiod's words.
-func debounceOf(info target.Info) (observe.Debounce, error) {
-	var d observe.Debounce
-	if info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded {
-		d.After, d.Max = defaultDebounceAfter, defaultDebounceMax
-	}
-	for _, knob := range []struct {
-		name string
-		to   *time.Duration
-	}{{"PILOT_DEBOUNCE_AFTER", &d.After}, {"PILOT_DEBOUNCE_MAX", &d.Max}} {
-		text, ok := info.Env[knob.name]
-		if !ok {
-			continue
-		}
-		value, err := time.ParseDuration(text)
-		if err != nil {
-			return d, err
-		}
-		*knob.to = value
-	}
-	if info.Env["PILOT_ENABLE_EDS_DEBOUNCE"] == "false" {
-		d.After = 0 // changes of endpoints are pushed at once
-	}
-	return d, nil
 }

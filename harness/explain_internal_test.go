@@ -5,33 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
-
-func TestDebounceIsKnownOfControlPlanesThatHaveIt(t *testing.T) {
-	for _, test := range []struct {
-		what, kind string
-		env        map[string]string
-		want       observe.Debounce
-	}{
-		{"istiod's defaults", target.KindIstiod, nil, observe.Debounce{After: 100 * time.Millisecond, Max: 10 * time.Second}},
-		{"a profile's values", target.KindEmbedded, map[string]string{"PILOT_DEBOUNCE_AFTER": "1s", "PILOT_DEBOUNCE_MAX": "3s"}, observe.Debounce{After: time.Second, Max: 3 * time.Second}},
-		{"no debounce of endpoints", target.KindIstiod, map[string]string{"PILOT_ENABLE_EDS_DEBOUNCE": "false"}, observe.Debounce{Max: 10 * time.Second}},
-		{"a stranger", target.KindExec, nil, observe.Debounce{}},
-		{"a stranger that knows istiod's words", target.KindExec, map[string]string{"PILOT_DEBOUNCE_AFTER": "20ms"}, observe.Debounce{After: 20 * time.Millisecond}},
-	} {
-		got, err := debounceOf(target.Info{Kind: test.kind, Env: test.env})
-		if err != nil || got != test.want {
-			t.Errorf("%s: %+v, %v; want %+v", test.what, got, err, test.want)
-		}
-	}
-	if _, err := debounceOf(target.Info{Kind: target.KindIstiod, Env: map[string]string{"PILOT_DEBOUNCE_AFTER": "soon"}}); err == nil {
-		t.Error("no error for a quiet time of \"soon\"")
-	}
-}
 
 func TestCostOfSteadyLoadIsTheDifferenceOfTwoReadings(t *testing.T) {
 	start := time.Now()

@@ -95,7 +95,7 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	send("mutations_issued_total", prometheus.CounterValue, float64(s.Issued))
 	send("deliveries_total", prometheus.CounterValue, float64(s.Deliveries))
 	send("pairs_pending", prometheus.GaugeValue, float64(s.Pending))
-	if l := e.run.live.Load(); l != nil {
+	if l := e.run.progress.Load(); l != nil {
 		in, out := l.fleet.WireBytes()
 		send("wire_bytes_total", prometheus.CounterValue, float64(in), "in")
 		send("wire_bytes_total", prometheus.CounterValue, float64(out), "out")

@@ -33,8 +33,8 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
 	addMisbehaviour(res, r.fleet.Counts())
-	r.companions()
-	r.unheard(res)
+	r.warnOfFailedWrites()
+	r.warnIfNothingExpected(res)
 	res.ControlPlane = r.controlPlane()
 	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
 	res.ControlPlane.AddImbalance()
@@ -49,8 +49,8 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 		r.warn("%v", err)
 	}
 	verdict.Saturation(res.Harness, pauses, res.Propagation)
-	r.explain(res, lines)
-	checkErr := r.crossChecks(res)
+	r.addStagesAndCost(res, lines)
+	checkErr := r.crossCheck()
 	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)
 	res.SLO = slo
 	return res, errors.Join(profileErr, checkErr, sloErr)
@@ -59,7 +59,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 // scoped reports whether a proxy is not told of every service: a waypoint learns
 // of those alone whose traffic goes through it, and a ztunnel of workloads.
 func (r *run) scoped(proxy int) bool {
-	kind := r.crew.kinds[proxy]
+	kind := r.roster.kinds[proxy]
 	return kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
 }
 

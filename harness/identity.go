@@ -67,7 +67,7 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 }
 
 // crew is who the proxies of a fleet are, in their order.
-type crew struct {
+type roster struct {
 	identities []fakeproxy.Identity
 	variants   []xds.Variant
 	names      []string
@@ -76,8 +76,8 @@ type crew struct {
 
 // crewOf gives each pod a kind and a variant, as the spec wants them. Mixed
 // variants alternate within each kind, so that no kind has but one of them.
-func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
-	c := crew{
+func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
+	c := roster{
 		identities: make([]fakeproxy.Identity, len(pods)),
 		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),

@@ -32,8 +32,8 @@ type observation struct {
 	// the drain. Of a replica without metrics they are nil.
 	start, before, after [][]byte
 	// Our own counts per replica, at the same times as the latter two.
-	countsBefore, countsAfter []replicaCounts
-	sync                      *syncCheck
+	countsBefore, countsAfter []observe.Counts
+	sync                      *observe.SyncCheck
 	usage                     *target.Usage
 	wire                      result.WireBytes // before steady load
 	costs                     []costReading    // before steady load and after the drain
@@ -88,7 +88,7 @@ func (r *run) scrapeReplica(ctx context.Context, i int, name string) ([]byte, er
 	case errors.Is(err, target.ErrNoMetrics):
 		return nil, nil
 	case err != nil:
-		r.warn("control-plane metrics: %s%v", r.which([]int{i}), err)
+		r.warn("control-plane metrics: %s%v", r.replicaNames([]int{i}), err)
 		return nil, ctx.Err()
 	}
 	return text, file.Write(filepath.Join(r.cfg.Dir, name), func(w io.Writer) error {
@@ -112,7 +112,7 @@ func (r *run) controlPlane() *observed.ControlPlane {
 	info := r.target.Info()
 	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
 	if r.observed.sync != nil {
-		c.ProxyStatus = &r.observed.sync.status
+		c.ProxyStatus = new(r.observed.sync.Status())
 	}
 	if u := r.observed.usage; u != nil {
 		peak := int64(u.PeakRSSBytes)
@@ -140,7 +140,7 @@ func anyOf(texts [][]byte) bool {
 
 // companions warns of pods that could not be written: their endpoints may then
 // be dropped by the control plane.
-func (r *run) companions() {
+func (r *run) warnOfFailedWrites() {
 	s := r.observed.churn
 	if s.CompanionFailed > 0 {
 		r.warn("churn: %d of %d writes of pods failed: a control plane drops endpoints whose pod it does not know", s.CompanionFailed, s.CompanionWrites)
@@ -154,7 +154,7 @@ func (r *run) companions() {
 }
 
 // unheard warns of a run in which no change could be seen to arrive.
-func (r *run) unheard(res *result.Result) {
+func (r *run) warnIfNothingExpected(res *result.Result) {
 	m, p := res.Mutations, res.Propagation
 	if m == nil || p == nil || m.Applied == m.Noop || p.Expected > 0 {
 		return
@@ -174,7 +174,7 @@ func (r *run) environment() *result.Environment {
 	e.StartedAt = r.started.UTC().Format("2006-01-02T15:04:05Z")
 	e.Versions["xdsbench"] = r.cfg.Version
 	e.Versions["target"] = info.Version
-	e.Target, e.TargetEnv = describeTarget(info, r.cluster.real), info.Env
+	e.Target, e.TargetEnv = describeTarget(info, r.kube.real), info.Env
 	return e
 }
 

@@ -134,7 +134,7 @@ func (r *run) plannedOutage(ctx context.Context) <-chan struct{} {
 		select {
 		case <-ctx.Done():
 		case <-r.steadyBegan:
-			if wait(ctx, o.At.Duration) {
+			if sleep(ctx, o.At.Duration) {
 				close(due)
 			}
 		}
@@ -145,14 +145,14 @@ func (r *run) plannedOutage(ctx context.Context) <-chan struct{} {
 // drift compares what the proxies hold with the objects that the API server
 // has: the model of the mesh is the churn's while that runs.
 func (r *run) drift(ctx context.Context) (*result.Drift, error) {
-	list, err := r.cluster.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+	list, err := r.kube.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		LabelSelector: mesh.RunLabel + "=" + r.id,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list EndpointSlices: %w", err)
 	}
 	usable := make(map[string][]uint64)
-	for _, clusters := range r.clusters {
+	for _, clusters := range r.clusterNames {
 		for _, name := range clusters {
 			usable[name] = nil
 		}
@@ -166,7 +166,7 @@ func (r *run) drift(ctx context.Context) (*result.Drift, error) {
 
 // addUsable adds the usable endpoints of a slice to the clusters they are in.
 func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointSlice) {
-	clusters := r.clusters[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
+	clusters := r.clusterNames[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
 	for _, port := range slice.Ports {
 		if port.Name == nil || port.Port == nil || clusters[*port.Name] == "" {
 			continue
@@ -186,7 +186,7 @@ func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointS
 
 // clustersOf names the EDS resource of each port of each service, by the
 // service's key and the port's name. Headless services have none.
-func clustersOf(services iter.Seq[*mesh.Service]) map[string]map[string]string {
+func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]string {
 	all := make(map[string]map[string]string)
 	for s := range services {
 		ports := s.Object().Spec.Ports

@@ -58,7 +58,7 @@ func TestEndpointsUsableByTheSlicesAreThoseOfTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &run{clusters: clustersOf(m.All())}
+	r := &run{clusterNames: clusterNamesOf(m.All())}
 	got, want := map[string][]uint64{}, map[string][]uint64{}
 	for s := range m.All() {
 		for _, slice := range s.Slices() {

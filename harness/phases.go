@@ -86,7 +86,7 @@ func (r *run) steady(ctx context.Context) error {
 	r.away.expect(r.fleet.Counts().Ready)
 	close(r.steadyBegan)
 	stats, err := churn.Run(ctx, churn.Config{
-		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
+		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	finishProfiling()

@@ -78,7 +78,7 @@ func (p *profiler) prepare(ctx context.Context) error {
 // window takes what needs a span of time: the processor profile, then the trace.
 func (p *profiler) window(ctx context.Context) {
 	rest := p.r.cfg.Profile.Phases.Steady.Duration - p.spec.Window()
-	if sleep(ctx, rest/2) != nil {
+	if !sleep(ctx, rest/2) {
 		return
 	}
 	if cpu := int(p.spec.CPU.Duration / time.Second); cpu > 0 {
@@ -178,16 +178,4 @@ func summary(kind, name string, seconds float64, sum *hotspot.Summary) observed.
 		s.Top = append(s.Top, observed.FunctionShare{Function: f.Name, Part: f.Part, Share: f.Share})
 	}
 	return s
-}
-
-// sleep waits; it returns ctx's error if ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -40,8 +40,8 @@ type FleetConfig struct {
 // Validate lists everything that is wrong, one line each.
 func (cfg *FleetConfig) Validate() error {
 	errs := []error{cfg.Spec.Validate(), fakeproxy.CheckLimits(cfg.Spec)}
-	if cfg.Spec.Count > maxStrangers {
-		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStrangers))
+	if cfg.Spec.Count > maxStandalonePods {
+		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStandalonePods))
 	}
 	for _, reason := range validation.IsDNS1123Label(cfg.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace: %q: %s", cfg.Namespace, reason))
@@ -65,31 +65,33 @@ type standing struct {
 	want      int
 	began     time.Time
 
-	cancel context.CancelFunc
-	wait   sync.WaitGroup
+	cancel     context.CancelFunc
+	wait       sync.WaitGroup
+	stopBudget func()
 }
 
 // stand lets a fleet connect. It stays until stop is called, also when ctx ends.
-func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
+func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, invalid(err)
 	}
-	crew := crewOf(strangers(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
+	roster := rosterOf(standalonePods(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
 	clock := event.NewClock()
 	s := &standing{want: cfg.Spec.Count, began: time.Now()}
 	var err error
 	if s.collector, err = collect.New(collect.Config{
-		Proxies: cfg.Spec.Count, Variants: crew.variants, Names: crew.names, Clock: clock, Log: cfg.Log,
+		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock, Log: cfg.Log,
 	}); err != nil {
 		return nil, err
 	}
 	s.sink = &fleetSink{Collector: s.collector}
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: crew.identities,
+		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: roster.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
 	}); err != nil {
 		return nil, err
 	}
+	s.stopBudget = self.BudgetGarbage()
 	s.meter = self.Start()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
@@ -100,6 +102,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 func (s *standing) stop() {
 	s.cancel()
 	s.wait.Wait()
+	s.stopBudget()
 }
 
 // status says how the fleet is doing.
@@ -120,7 +123,7 @@ func (s *standing) status() Status {
 // result says how that went; it has nothing on mutations. The error is not nil
 // if no proxy could connect.
 func KeepConnected(ctx context.Context, cfg FleetConfig) (*result.Result, error) {
-	s, err := stand(ctx, cfg, false)
+	s, err := startStanding(ctx, cfg, false)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +161,7 @@ func (s *standing) neverConnected() error {
 // and describes what it then holds, with the content of the resources.
 func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakeproxy.Dump, error) {
 	cfg.Spec.Count = 1
-	s, err := stand(ctx, cfg, true)
+	s, err := startStanding(ctx, cfg, true)
 	if err != nil {
 		return fakeproxy.Dump{}, err
 	}
@@ -177,12 +180,12 @@ func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakep
 }
 
 // maxStrangers is how many addresses 198.18.0.0/15 has for proxies.
-const maxStrangers = 1<<17 - 2
+const maxStandalonePods = 1<<17 - 2
 
 // strangers are the pods of n proxies that the control plane does not know as
 // workloads. Their addresses are of the block set aside for benchmarks (RFC
 // 2544), which no pod of a mesh is in.
-func strangers(n int, namespace string) []mesh.Pod {
+func standalonePods(n int, namespace string) []mesh.Pod {
 	pods := make([]mesh.Pod, n)
 	ip := netip.AddrFrom4([4]byte{198, 18, 0, 1})
 	for i := range pods {

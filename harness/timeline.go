@@ -125,42 +125,58 @@ func (t *timeline) cost(ctx context.Context, row *rows.Timeline, now *reading) {
 			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
 		}
 	}
-	text, whole := t.scrape(ctx, row, now)
-	if external && whole {
-		cpu, hasCPU := observe.SumSeries(text, "process_cpu_seconds_total")
-		rss, hasRSS := observe.SumSeries(text, "process_resident_memory_bytes")
-		if hasCPU && hasRSS {
-			t.target(row, now, cpu, rss)
-		}
+	sums, whole := t.scrape(ctx, row, now)
+	if external && whole && sums.hasCost {
+		t.target(row, now, sums.cpu, sums.rss)
 	}
 }
 
-// scrape adds the pushes of all replicas that answer, and returns the metrics of
-// these, one after the other, and whether all did that have metrics.
-func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (all []byte, whole bool) {
+// scraped is what replicas say that they have used, in seconds and bytes.
+type scraped struct {
+	cpu, rss float64
+	hasCost  bool
+}
+
+// scrape adds the pushes of all replicas that answer, and returns what these have
+// used, and whether all answered that have metrics.
+func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (sums scraped, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
 	whole = true
 	for i, p := range t.r.replicas {
 		text, err := p.Scrape(ctx)
+		if errors.Is(err, target.ErrNoMetrics) {
+			continue
+		}
+		var scrape observe.Scrape
+		if err == nil {
+			scrape, err = observe.Parse(text)
+		}
 		if err != nil {
-			whole = whole && errors.Is(err, target.ErrNoMetrics)
+			whole = false
 			continue
 		}
-		all = append(all, text...)
-		pushes, ok := observe.SumSeries(text, "pilot_xds_pushes")
-		if !ok {
-			continue
+		if cpu, rss, ok := scrape.Usage(); ok {
+			sums = scraped{sums.cpu + cpu, sums.rss + rss, true}
 		}
-		if last, known := t.last.pushes[i]; known && pushes >= last {
-			if row.Pushes == nil {
-				row.Pushes = new(float64)
-			}
-			*row.Pushes += pushes - last
-		}
-		now.pushes[i] = pushes
+		t.pushes(row, now, i, scrape)
 	}
-	return all, whole
+	return sums, whole
+}
+
+// pushes adds what a replica has sent since the line before.
+func (t *timeline) pushes(row *rows.Timeline, now *reading, replica int, scrape observe.Scrape) {
+	pushes, ok := scrape.Pushes()
+	if !ok {
+		return
+	}
+	if last, known := t.last.pushes[replica]; known && pushes >= last {
+		if row.Pushes == nil {
+			row.Pushes = new(float64)
+		}
+		*row.Pushes += pushes - last
+	}
+	now.pushes[replica] = pushes
 }
 
 // target adds what the control plane has used.
@@ -197,7 +213,7 @@ func (t *timeline) events(now *reading) (phase, event string) {
 	for i, p := range t.r.replicas {
 		name := "target "
 		if t.r.several() {
-			name = t.r.which([]int{i})
+			name = t.r.replicaNames([]int{i})
 		}
 		if t.last.pids != nil && now.pids[i] != t.last.pids[i] {
 			found = append(found, name+"restarted")

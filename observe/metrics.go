@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -18,20 +19,42 @@ func Gained(before, after []byte) (*observed.Metrics, error) {
 	return GainedByReplicas([][]byte{before}, [][]byte{after})
 }
 
-// families are metrics by name.
-type families map[string]*dto.MetricFamily
+// Scrape is what a control plane's page of metrics says, by the metrics' names.
+type Scrape map[string]*dto.MetricFamily
 
-func parseMetrics(text []byte) (families, error) {
+// Parse reads the Prometheus text format.
+func Parse(text []byte) (Scrape, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(bytes.NewReader(text))
 }
 
-func gauge(all families, name string) float64 {
-	sum := 0.0
-	for _, m := range all[name].GetMetric() {
-		sum += m.GetGauge().GetValue()
+// Sum adds up the series of a counter or gauge; false if there are none.
+func (s Scrape) Sum(name string) (sum float64, ok bool) {
+	for _, m := range s[name].GetMetric() {
+		sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
+		ok = true
 	}
-	return sum
+	return sum, ok
+}
+
+// Usage is the processor time in seconds and the resident memory in bytes of the
+// process that was scraped; false if it does not tell both.
+func (s Scrape) Usage() (cpu, rss float64, ok bool) {
+	cpu, hasCPU := s.Sum("process_cpu_seconds_total")
+	rss, hasRSS := s.Sum("process_resident_memory_bytes")
+	return cpu, rss, hasCPU && hasRSS
+}
+
+// Pushes is how many responses were sent since the start, of all types; false if
+// they are not counted. Those that failed are left out.
+func (s Scrape) Pushes() (sum float64, ok bool) {
+	for _, m := range s[pushes].GetMetric() {
+		if !failed(seriesName(pushes, m)) {
+			sum += m.GetCounter().GetValue()
+		}
+		ok = true
+	}
+	return sum, ok
 }
 
 // addFamily adds what a family of metrics gained.

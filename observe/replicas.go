@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	dto "github.com/prometheus/client_model/go"
+
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -17,17 +18,18 @@ func GainedByReplicas(before, after [][]byte) (*observed.Metrics, error) {
 	m := &observed.Metrics{
 		Gauges: make(map[string]float64), Counters: make(map[string]float64), Histograms: make(map[string]*observed.Quantiles),
 	}
-	old, now := families{}, families{}
+	old, now := Scrape{}, Scrape{}
 	for i := range after {
-		then, err := parseMetrics(before[i])
+		then, err := Parse(before[i])
 		if err != nil {
 			return nil, fmt.Errorf("metrics before: %w", err)
 		}
-		present, err := parseMetrics(after[i])
+		present, err := Parse(after[i])
 		if err != nil {
 			return nil, fmt.Errorf("metrics after: %w", err)
 		}
-		if gauge(then, startTime) != gauge(present, startTime) {
+		was, _ := then.Sum(startTime)
+		if is, _ := present.Sum(startTime); is != was {
 			m.Restarted = true
 			then = nil
 		}
@@ -44,12 +46,12 @@ const startTime = "process_start_time_seconds"
 
 // join appends the series of another replica: what reads families adds up the
 // series of one name.
-func (f families) join(o families) {
+func (s Scrape) join(o Scrape) {
 	for name, family := range o {
-		if f[name] == nil {
-			f[name] = &dto.MetricFamily{Name: family.Name, Type: family.Type}
+		if s[name] == nil {
+			s[name] = &dto.MetricFamily{Name: family.Name, Type: family.Type}
 		}
-		f[name].Metric = append(f[name].Metric, family.GetMetric()...)
+		s[name].Metric = append(s[name].Metric, family.GetMetric()...)
 	}
 }
 

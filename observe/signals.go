@@ -1,9 +1,10 @@
 package observe
 
 import (
+	"strings"
+
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
-	"strings"
 )
 
 // The metrics that signals and stages are made of, under istiod's names.
@@ -15,15 +16,15 @@ func latencyMetrics() []string {
 }
 
 func trafficCounters() []string {
-	return []string{"pilot_inbound_updates", "pilot_push_triggers", "pilot_xds_pushes"}
+	return []string{"pilot_inbound_updates", "pilot_push_triggers", pushes}
 }
 
-func trafficGauges() []string { return []string{"pilot_xds", "pilot_services"} }
+func trafficGauges() []string { return []string{connections, "pilot_services"} }
 
 // errorCounters appear with the first error only.
 func errorCounters() []string {
 	return []string{
-		"pilot_total_xds_rejects", "pilot_total_xds_internal_errors", "pilot_xds_write_timeout",
+		rejects, "pilot_total_xds_internal_errors", "pilot_xds_write_timeout",
 		"pilot_xds_expired_nonce", "pilot_xds_push_context_errors",
 	}
 }
@@ -32,9 +33,9 @@ func errorCounters() []string {
 // in the scrape of any replica. Counters of errors are not asked for: they appear
 // with the first.
 func MissingMetrics(scrapes ...[]byte) ([]string, error) {
-	all := families{}
+	all := Scrape{}
 	for _, scrape := range scrapes {
-		one, err := parseMetrics(scrape)
+		one, err := Parse(scrape)
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +89,10 @@ func addMetrics(s *observed.Signals, m *observed.Metrics) {
 		}
 	}
 	for _, name := range trafficCounters() {
-		total(m.Counters, name, s.Traffic)
+		addTotal(s.Traffic, m.Counters, name)
 	}
 	for series, value := range m.Counters {
-		if strings.HasPrefix(series, "pilot_xds_pushes{") {
+		if strings.HasPrefix(series, pushes+"{") {
 			s.Traffic[series] = value
 		}
 	}
@@ -99,28 +100,25 @@ func addMetrics(s *observed.Signals, m *observed.Metrics) {
 		s.Traffic["pilot_xds_config_size_bytes.sum"] = q.Mean * float64(q.Count)
 	}
 	for _, name := range trafficGauges() {
-		total(m.Gauges, name, s.Traffic)
+		addTotal(s.Traffic, m.Gauges, name)
 	}
 	for _, name := range errorCounters() {
-		total(m.Counters, name, s.Errors)
+		addTotal(s.Errors, m.Counters, name)
 	}
 	for series, value := range m.Counters {
-		if strings.HasPrefix(series, "pilot_xds_pushes{") && strings.HasSuffix(series, `err"}`) {
+		if strings.HasPrefix(series, pushes+"{") && failed(series) {
 			s.Errors[series] = value
 		}
 	}
-	total(m.Counters, "process_cpu_seconds_total", s.Saturation)
+	addTotal(s.Saturation, m.Counters, "process_cpu_seconds_total")
 	for _, name := range []string{"process_resident_memory_bytes", "go_goroutines", "go_memstats_heap_inuse_bytes"} {
-		total(m.Gauges, name, s.Saturation)
+		addTotal(s.Saturation, m.Gauges, name)
 	}
 }
 
-// total sums the series of a family into to, if there are any.
-func total(series map[string]float64, name string, to map[string]float64) {
-	for key, value := range series {
-		family, _, _ := strings.Cut(key, "{")
-		if family == name {
-			to[name] += value
-		}
+// addTotal puts the sum of a metric's series into to, if there are any.
+func addTotal(to, series map[string]float64, name string) {
+	if sum, ok := total(series, name); ok {
+		to[name] = sum
 	}
 }

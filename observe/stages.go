@@ -2,22 +2,11 @@ package observe
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
-	"time"
 )
-
-// Debounce is how a control plane debounces; the zero value is one that is not
-// known to.
-type Debounce struct {
-	// After is the quiet time that a push waits for, Max the longest wait since
-	// the first event.
-	After, Max time.Duration
-	// Steady is how long mutations were issued.
-	Steady time.Duration
-	// Replicas is how many of them each mutation was debounced by; 0 means one.
-	Replicas int
-}
 
 // AddStages fills in the stages from our own stamps and the control plane's
 // metrics, and returns what is to be warned of. ControlPlane must be set.

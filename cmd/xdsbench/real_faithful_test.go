@@ -143,7 +143,11 @@ func sumSeries(t *testing.T, file, name string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, ok := observe.SumSeries(text, name)
+	scrape, err := observe.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, ok := scrape.Sum(name)
 	if !ok {
 		t.Errorf("%s: no %s", file, name)
 	}

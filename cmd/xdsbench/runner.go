@@ -31,7 +31,6 @@ func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, erro
 
 // runOnce makes one run and writes the reports beside its result.
 func runOnce(ctx context.Context, cfg harness.Config) (*result.Result, error) {
-	defer budgetGarbage(cfg.Environ)()
 	res, err := harness.Run(ctx, cfg)
 	if res == nil {
 		return nil, err

@@ -94,7 +94,7 @@ func nasty() *rapid.Generator[string] {
 
 // shownAs is what a page shows of a text: line breaks, and blanks but not how many.
 func shownAs(text string) string {
-	text = strings.NewReplacer("\t", "\uFFFD", "\x1b", "\uFFFD").Replace(strings.TrimSpace(text))
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\x1b", "\uFFFD")
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))

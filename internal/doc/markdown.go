@@ -121,11 +121,11 @@ func escape(text string) string {
 	return strings.NewReplacer(
 		`\`, "&#92;", "&", "&amp;", "<", "&lt;", ">", "&gt;", "\n", "<br>",
 		"|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "~", `\~`, "[", `\[`, "]", `\]`,
-	).Replace(clean(text))
+	).Replace(clean(strings.TrimSpace(text)))
 }
 
 // begin keeps the first of a block's escaped text from being read as the mark of a
 // heading, a list or a rule.
 func begin(text string) string {
-	return regexp.MustCompile(`^\s*(\d*)([#+\-=.)])`).ReplaceAllString(text, `$1\$2`)
+	return regexp.MustCompile(`^(\d*)([#+\-=.)])`).ReplaceAllString(text, `$1\$2`)
 }

@@ -269,7 +269,10 @@ func breakAt(line string, width int) int {
 // clean replaces what a terminal would obey and not show.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r) && r != '\n':
 			return unicode.ReplacementChar
 		}
 		return r

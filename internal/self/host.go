@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
 	"github.com/xdsbench/xdsbench/result"
 )
 

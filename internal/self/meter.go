@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
 	"github.com/xdsbench/xdsbench/result"
 )
 

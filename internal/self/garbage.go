@@ -1,10 +1,8 @@
-package main
+package self
 
 import (
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -18,15 +16,19 @@ const (
 	garbageBudget = 80 << 20
 	minGCPercent  = 15
 	maxGCPercent  = 400
+
+	// defaultGCPercent is the runtime's, and stands if nobody set GOGC.
+	defaultGCPercent = 100
 )
 
-// budgetGarbage keeps to the budget until stop is called, unless the environment has
-// GOGC.
-func budgetGarbage(environ []string) (stop func()) {
-	if slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) {
+// BudgetGarbage keeps to the budget until stop is called. Where the environment has
+// GOGC, that stands.
+func BudgetGarbage() (stop func()) {
+	before := debug.SetGCPercent(gcPercent(liveBytes()))
+	if before != defaultGCPercent {
+		debug.SetGCPercent(before)
 		return func() {}
 	}
-	before := debug.SetGCPercent(gcPercent(liveBytes()))
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -1,4 +1,4 @@
-package harness
+package self
 
 import (
 	"encoding/json"
@@ -19,14 +19,14 @@ const (
 	memoryFile  = "harness-memory.json"
 )
 
-// selfProfile profiles the harness itself while the fleet is up.
-type selfProfile struct {
+// Profile is a profile of the harness itself, in files of the results folder.
+type Profile struct {
 	dir string
 	cpu *os.File // nil if nothing is profiled
 }
 
-// startSelfProfile begins the CPU profile.
-func startSelfProfile(dir string) (*selfProfile, error) {
+// StartProfile begins the CPU profile.
+func StartProfile(dir string) (*Profile, error) {
 	f, err := os.Create(filepath.Join(dir, cpuProfile))
 	if err != nil {
 		return nil, fmt.Errorf("profile of the harness: %w", err)
@@ -34,12 +34,12 @@ func startSelfProfile(dir string) (*selfProfile, error) {
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("profile of the harness: %w", err), f.Close())
 	}
-	return &selfProfile{dir: dir, cpu: f}, nil
+	return &Profile{dir: dir, cpu: f}, nil
 }
 
-// stop ends the CPU profile and writes what the memory is used for. It does
+// Stop ends the CPU profile and writes what the memory is used for. It does
 // nothing on nil.
-func (p *selfProfile) stop() error {
+func (p *Profile) Stop() error {
 	if p == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (p *selfProfile) stop() error {
 	return nil
 }
 
-func (p *selfProfile) saveHeap() error {
+func (p *Profile) saveHeap() error {
 	f, err := os.Create(filepath.Join(p.dir, heapProfile))
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *selfProfile) saveHeap() error {
 
 // saveMemory itemises the memory in use, in bytes, as runtime/metrics names its
 // classes, before and after a garbage collection.
-func (p *selfProfile) saveMemory() error {
+func (p *Profile) saveMemory() error {
 	before := memoryClasses()
 	runtime.GC()
 	text, err := json.MarshalIndent(map[string]map[string]uint64{

@@ -23,7 +23,7 @@ import (
 
 // cluster is the Kubernetes side of a run: an in-memory API server, or a real
 // one that the user named.
-type cluster struct {
+type kube struct {
 	client kubernetes.Interface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
@@ -35,12 +35,12 @@ type cluster struct {
 // openCluster starts an in-memory API server, or opens the one that the
 // kubeconfig names. Files with credentials go to a folder of their own outside
 // the results, which close removes.
-func openCluster(ctx context.Context, kubeconfig, kubeContext string, log *slog.Logger) (*cluster, error) {
+func openKube(ctx context.Context, kubeconfig, kubeContext string, log *slog.Logger) (*kube, error) {
 	private, err := os.MkdirTemp("", "xdsbench-")
 	if err != nil {
 		return nil, fmt.Errorf("folder for the kubeconfig: %w", err)
 	}
-	c := &cluster{kubeconfig: filepath.Join(private, "kubeconfig")}
+	c := &kube{kubeconfig: filepath.Join(private, "kubeconfig")}
 	if kubeconfig == "" {
 		err = c.openFake(ctx, private, log)
 	} else {
@@ -52,7 +52,7 @@ func openCluster(ctx context.Context, kubeconfig, kubeContext string, log *slog.
 	return c, nil
 }
 
-func (c *cluster) openFake(ctx context.Context, private string, log *slog.Logger) error {
+func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) error {
 	store := fakekube.NewStore(fakekube.Options{})
 	server := fakekube.NewServer(store, fakekube.ServerOptions{Log: log})
 	if err := server.Start(ctx, "127.0.0.1:0"); err != nil {
@@ -66,7 +66,7 @@ func (c *cluster) openFake(ctx context.Context, private string, log *slog.Logger
 	return nil
 }
 
-func (c *cluster) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
+func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
 	api, err := Connect(kubeconfig, kubeContext)
 	if err != nil {
 		return err
