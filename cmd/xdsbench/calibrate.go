@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,15 +10,16 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/calibrate"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
-const calibrateLong = `Checks on this machine that the harness reports what happens. The embedded
-control plane injects known faults (delays, unserved proxies, stale endpoints,
-lost updates, repeated pushes, endpoints before their clusters) and keeps a
-record; the table compares it with what the harness measured. Delays must come
-back within 1 ms or 2 %, everything else exactly, by name.
+const calibrateLong = `Checks that the harness measures correctly on this machine. The embedded control
+plane injects known faults (delays, unserved proxies, stale endpoints, lost
+updates, repeated pushes, endpoints before their clusters) and records them; the
+table compares the record with what the harness measured. Delays must agree
+within 1 ms or 2 %, everything else exactly, by name.
 
-Exit code 0 if all agrees, 1 if anything is off. On a busy machine delays are
+Exit code 0 if everything agrees, 1 otherwise. On a busy machine delays can be
 off for that reason; a warning then says that the harness was the bottleneck.`
 
 // calibrateFlags are the flags of calibrate.
@@ -50,8 +50,8 @@ func calibrateCommand(s streams) *cobra.Command {
 }
 
 func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
-	if f.format != "text" && f.format != "json" {
-		return usageError(fmt.Errorf("--format: %q: must be text or json", f.format))
+	if _, err := printerFor(f.format); err != nil {
+		return usageError(err)
 	}
 	dir, remove, err := f.folder()
 	if err != nil {
@@ -97,10 +97,11 @@ func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
 }
 
 func (f *calibrateFlags) print(s streams, r *calibrate.Report) error {
-	if f.format == "text" {
-		return r.Text(s.stdout)
+	switch f.format {
+	case "json":
+		return file.EncodeJSON(s.stdout, r)
+	case "markdown":
+		return r.Document().Markdown(s.stdout)
 	}
-	e := json.NewEncoder(s.stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return r.Document().Text(s.stdout, terminal(s.stdout))
 }
