@@ -10,7 +10,6 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/calibrate"
 	"github.com/xdsbench/xdsbench/harness"
-	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 const calibrateLong = `Checks that the harness measures correctly on this machine. The embedded control
@@ -75,7 +74,7 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	if err := f.print(s, found); err != nil {
+	if err := printDocument(s.stdout, f.format, found.Document(), found); err != nil {
 		return err
 	}
 	if !found.Pass {
@@ -94,14 +93,4 @@ func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
 		return "", nil, usageError(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", f.out))
 	}
 	return f.out, func() error { return nil }, nil
-}
-
-func (f *calibrateFlags) print(s streams, r *calibrate.Report) error {
-	switch f.format {
-	case "json":
-		return file.EncodeJSON(s.stdout, r)
-	case "markdown":
-		return r.Document().Markdown(s.stdout)
-	}
-	return r.Document().Text(s.stdout, terminal(s.stdout))
 }

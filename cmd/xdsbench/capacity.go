@@ -156,15 +156,12 @@ func (f *capacityFlags) folder(p *profiles.Profile) string {
 	return f.out
 }
 
-// printCapacity writes a report to the standard output.
+// printCapacity writes a report that is saved in dir; as text, with the folder.
 func printCapacity(w io.Writer, r *capacity.Report, format, dir string) error {
-	switch format {
-	case "json":
-		return r.JSON(w)
-	case "markdown":
-		return r.Document("").Markdown(w)
+	if format != "text" {
+		dir = ""
 	}
-	return r.Document(dir).Text(w, terminal(w))
+	return printDocument(w, format, r.Document(dir), r)
 }
 
 // reportCapacity writes the saved report of a search again.

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -118,11 +118,8 @@ func commandsOf(c *cobra.Command, args []string, dir string) []string {
 
 // quoted makes a word one word of a shell.
 func quoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !slices.Contains([]rune(plainRunes), r) }) {
+	if regexp.MustCompile(`^[\w./=:,%@+-]+$`).MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// plainRunes need no quotes in a shell.
-const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%@+"

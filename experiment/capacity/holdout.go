@@ -118,8 +118,9 @@ func (h *holdOut) compare(m *sizing.Model, large []sizing.Point) {
 		{"CPU", "cores", func(p sizing.Prediction) *sizing.Estimate { return p.CPU }, func(p sizing.Point) *float64 { return p.Cores }},
 		{"latency p99", "s", func(p sizing.Prediction) *sizing.Estimate { return p.P99 }, func(p sizing.Point) *float64 { return p.P99 }},
 	} {
-		line := holdOutLine{Name: c.name, Unit: c.unit}
-		n, limited := 0.0, false
+		line, n := holdOutLine{Name: c.name, Unit: c.unit}, 0.0
+		limited := false
+		sum := &line.Predicted
 		for _, p := range large {
 			e, v := c.predicted(m.Like(p)), c.measured(p)
 			if e == nil || v == nil {
@@ -127,25 +128,22 @@ func (h *holdOut) compare(m *sizing.Model, large []sizing.Point) {
 			}
 			n++
 			line.Measured += *v
-			line.Predicted.Value += e.Value
-			line.Predicted.Low += e.Low
-			line.Predicted.High += e.High
-			line.Predicted.Extrapolated = e.Extrapolated
-			line.Predicted.Demand += cmp.Or(e.Demand, e.Value)
+			sum.Value, sum.Low, sum.High, sum.Extrapolated = sum.Value+e.Value, sum.Low+e.Low, sum.High+e.High, e.Extrapolated
+			sum.Demand += cmp.Or(e.Demand, e.Value)
 			limited = limited || e.Demand > 0
 		}
 		if n == 0 || line.Measured == 0 {
 			h.note("%s: not measured, or not fitted", c.name)
 			continue
 		}
-		line.Error = line.Predicted.Value/line.Measured - 1
-		for _, x := range []*float64{&line.Measured, &line.Predicted.Value, &line.Predicted.Low, &line.Predicted.High, &line.Predicted.Demand} {
+		line.Error = sum.Value/line.Measured - 1
+		for _, x := range []*float64{&line.Measured, &sum.Value, &sum.Low, &sum.High, &sum.Demand} {
 			*x /= n
 		}
-		if !limited {
-			line.Predicted.Demand = 0
+		if limited {
+			h.note("the load would need %.3g cores; the machine has %d, and what the harness leaves of them is predicted", sum.Demand, large[0].CPUs)
 		} else {
-			h.note("the load would need %.3g cores; the machine has %d, and what the harness leaves of them is predicted", line.Predicted.Demand, large[0].CPUs)
+			sum.Demand = 0
 		}
 		h.Lines = append(h.Lines, line)
 	}

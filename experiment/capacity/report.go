@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,30 +148,23 @@ func (r *Report) load(dir string, from []string) error {
 	return err
 }
 
-// at is the size that the plan's profile has at the answer.
-func (r *Report) at() sizing.Size {
-	p := r.Plan.Base
-	if r.Answer != nil && r.Answer.Value > 0 {
-		if changed, err := p.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil {
-			p = changed
-		}
-	}
-	return sizing.SizeOf(p)
-}
-
 // base is the size that predictions start from: the answer's, or else the largest
 // measured.
 func (r *Report) base() sizing.Size {
-	if r.Plan != nil {
-		return r.at()
-	}
 	var largest sizing.Size
 	for _, p := range r.Points {
 		if p.Proxies >= largest.Proxies {
 			largest = p.Size
 		}
 	}
-	return largest
+	if r.Answer == nil {
+		return largest
+	}
+	p := r.Plan.Base
+	if changed, err := p.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil && r.Answer.Value > 0 {
+		p = changed
+	}
+	return sizing.SizeOf(p)
 }
 
 // limit fills in what one replica may use.
@@ -195,7 +187,7 @@ func (r *Report) limit(o Options) {
 		l.P99 = bound
 	}
 	if r.Answer.measured() {
-		l.PushRate = r.Model.At(r.at()).PushRate
+		l.PushRate = r.Model.At(r.base()).PushRate
 		l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the knee"
 		if r.Answer.Kind == atLeast {
 			l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the largest load measured; the knee lies above"
@@ -226,7 +218,7 @@ func assumptions() []string {
 // save writes the report in all formats into a folder.
 func (r *Report) save(dir string) error {
 	errs := []error{
-		file.Write(filepath.Join(dir, reportFile), r.JSON),
+		file.WriteJSON(filepath.Join(dir, reportFile), r),
 		file.Write(filepath.Join(dir, markdownFile), r.Document("").Markdown),
 	}
 	for _, p := range r.plots() {
@@ -234,9 +226,6 @@ func (r *Report) save(dir string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return file.EncodeJSON(w, r) }
 
 // Load reads a saved report, fits included.
 func Load(dir string) (*Report, error) {

@@ -1,7 +1,6 @@
 package capacity_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -124,13 +123,13 @@ func TestQuestionableRunsAreListed(t *testing.T) {
 
 func TestJSONHasTheDocumentedSchema(t *testing.T) {
 	t.Parallel()
-	r, _ := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))
-	var out bytes.Buffer
-	if err := r.JSON(&out); err != nil {
+	_, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))
+	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(out.Bytes(), &fields); err != nil || fields["schema"] != "xdsbench/capacity-report/v1" {
+	if err := json.Unmarshal(data, &fields); err != nil || fields["schema"] != "xdsbench/capacity-report/v1" {
 		t.Errorf("schema %v, error %v", fields["schema"], err)
 	}
 	for _, name := range []string{"answer", "plan", "outcome", "points", "model", "limits", "assumptions"} {

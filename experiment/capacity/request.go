@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -60,12 +61,8 @@ func ParseSizes(list []string) ([]sizing.Size, error) {
 
 // over fills in what a size leaves out from a measured one.
 func over(s, base sizing.Size) sizing.Size {
-	for _, f := range []struct{ to, from *float64 }{
-		{&s.Proxies, &base.Proxies}, {&s.Services, &base.Services}, {&s.Endpoints, &base.Endpoints}, {&s.Rate, &base.Rate},
-	} {
-		if *f.to == 0 {
-			*f.to = *f.from
-		}
+	return sizing.Size{
+		Proxies: cmp.Or(s.Proxies, base.Proxies), Services: cmp.Or(s.Services, base.Services),
+		Endpoints: cmp.Or(s.Endpoints, base.Endpoints), Rate: cmp.Or(s.Rate, base.Rate),
 	}
-	return s
 }

@@ -243,6 +243,14 @@ func TestFolderOfAnotherSearchIsRefused(t *testing.T) {
 func TestGrowNamesEveryProblem(t *testing.T) {
 	t.Parallel()
 	base := plan(t, "proxies=1..2").Base
+	parse := func(text string) (capacity.Range, error) {
+		p := plan(t, "proxies=1..2")
+		var err error
+		if p.Grow, err = capacity.ParseGrow(text, base); err == nil {
+			err = p.Validate()
+		}
+		return p.Grow, err
+	}
 	for text, want := range map[string]string{
 		"proxies":                    "want FIELD=FROM..TO",
 		"proxies=5":                  "want FIELD=FROM..TO",
@@ -259,13 +267,13 @@ func TestGrowNamesEveryProblem(t *testing.T) {
 		"slo.propagation.all=1..2":   "neither",
 		"proxies.nack.rate=0.1..0.2": "",
 	} {
-		_, err := capacity.ParseGrow(text, base)
+		_, err := parse(text)
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--grow")) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
 	for text, whole := range map[string]bool{"proxies=1..2": true, "rate=1..2": false, "churn[0].rate=1/s..90/m": false, "proxies.connectRate=10..20": false, "mesh.ports=1..3": true} {
-		if g, err := capacity.ParseGrow(text, base); err != nil || g.Whole != whole {
+		if g, err := parse(text); err != nil || g.Whole != whole {
 			t.Errorf("%s: %+v, error %v", text, g, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
@@ -147,20 +148,20 @@ func (p *Point) addCost(r *result.Result, steady float64) {
 
 // setting writes what a cost depends on beside size and load.
 func setting(p *profiles.Profile, r *result.Result) string {
-	text := fmt.Sprintf("%s, %s proxies", p.Target.Kind, p.Proxies.Variant)
-	if r.ControlPlane != nil && r.ControlPlane.Version != "" {
-		text += ", version " + r.ControlPlane.Version
+	parts := []string{string(p.Target.Kind), string(p.Proxies.Variant) + " proxies"}
+	if c := r.ControlPlane; c != nil && c.Version != "" {
+		parts = append(parts, "version "+c.Version)
 	}
-	if r.ControlPlane != nil && len(r.ControlPlane.Replicas) > 1 {
-		text += fmt.Sprintf(", %d replicas", len(r.ControlPlane.Replicas))
+	if c := r.ControlPlane; c != nil && len(c.Replicas) > 1 {
+		parts = append(parts, fmt.Sprintf("%d replicas", len(c.Replicas)))
 	}
 	if len(p.Target.Env) > 0 {
-		text += fmt.Sprintf(", %v", p.Target.Env)
+		parts = append(parts, fmt.Sprint(p.Target.Env))
 	}
 	if e := r.Environment; e != nil {
-		text += fmt.Sprintf(", on %d CPUs (%s)", e.CPUs, e.CPUModel)
+		parts = append(parts, fmt.Sprintf("on %d CPUs (%s)", e.CPUs, e.CPUModel))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // Load reads all results in folders and below them, in the order of their names,

@@ -102,7 +102,7 @@ func (f *Fit) outside(p Point) []Beyond {
 	}
 	quantities := []quantity{{"proxies", proxies}, {"services", services}, {"endpoints per service", endpoints}}
 	if f.Name == "CPU" || f.Name == latencyName {
-		quantities = append(quantities, quantity{"mutations/s", rate}, quantity{LoadPushes, pushRate})
+		quantities = append(quantities, quantity{"mutations/s", rate}, quantity{loadPushes, pushRate})
 	}
 	var found []Beyond
 	for _, q := range quantities {

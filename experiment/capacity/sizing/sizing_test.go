@@ -102,7 +102,7 @@ func TestExactPointsGiveTheTrueCoefficients(t *testing.T) {
 		near(t, c.fit.Name+" "+c.term, coefficient(t, c.fit, c.term).Value, c.want, 1e-6)
 		near(t, c.fit.Name+" R²", c.fit.R2, 1, 1e-9)
 	}
-	if m.Latency.Load != sizing.LoadProxies || len(m.Notes) > 0 {
+	if m.Latency.Load != "proxies" || len(m.Notes) > 0 {
 		t.Errorf("load %q, notes %q", m.Latency.Load, m.Notes)
 	}
 }

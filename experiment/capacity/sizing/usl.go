@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
+const latencyName = "latency p99"
+
 // The loads that latency can grow with.
 const (
-	LoadProxies = "proxies"
-	LoadPushes  = "pushes/s"
+	loadProxies = "proxies"
+	loadPushes  = "pushes/s"
 )
-
-const latencyName = "latency p99"
 
 // USL is the latency by the Universal Scalability Law.
 type USL struct {
@@ -31,7 +31,7 @@ type USL struct {
 
 // fitUSL takes the load that explains the latency best.
 func fitUSL(points []Point) (best *USL, note string) {
-	for _, load := range []string{LoadProxies, LoadPushes} {
+	for _, load := range []string{loadProxies, loadPushes} {
 		fit, why := fitLaw(load, points)
 		if fit == nil {
 			return nil, why
@@ -83,7 +83,7 @@ func nearlyEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(a, b
 func (u *USL) LoadOf(p Point) float64 { return loadOf(u.Load)(p) }
 
 func loadOf(load string) func(Point) float64 {
-	if load == LoadProxies {
+	if load == loadProxies {
 		return proxies
 	}
 	return pushRate
@@ -91,7 +91,7 @@ func loadOf(load string) func(Point) float64 {
 
 func uslFitter(load string) *fitter {
 	n, unit := loadOf(load), "proxy"
-	if load == LoadPushes {
+	if load == loadPushes {
 		unit = "push/s"
 	}
 	return &fitter{
