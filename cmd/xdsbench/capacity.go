@@ -12,7 +12,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
-	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/harness"
 )
 
 const capacityLong = `The largest load that keeps the SLO, and what the load costs.
@@ -88,7 +88,7 @@ func capacityCommand(s streams) *cobra.Command {
 	flags.StringVarP(&f.out, "out", "o", "", "folder for runs and report; an unfinished search of the same plan is continued (default results/capacity-PROFILE-TIME)")
 	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of an in-memory one")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
 	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
@@ -108,21 +108,23 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	if err != nil {
 		return err
 	}
-	dir := f.folder(plan.Base)
-	options.Commands = commandsOf(c, args, dir)
+	if f.out == "" {
+		f.out = filepath.Join("results", "capacity-"+plan.Base.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	options.Commands = commandsOf(c, args, f.out)
 	show := newProgress(s.stderr, f.quiet)
 	report, err := capacity.Search(ctx, capacity.Config{
-		Dir: dir, Plan: plan, Run: makeRun, Report: options,
-		Progress: func(p capacity.Progress) {
-			show.step = p.String() + ": "
-			show.update(p.Status)
+		Dir: f.out, Plan: plan, Run: makeRun, Report: options,
+		Progress: func(run string, status harness.Status) {
+			show.step = run + ": "
+			show.update(status)
 		},
 	})
 	show.done()
 	if report == nil {
 		return capacityError(err)
 	}
-	if err := errors.Join(err, printCapacity(s.stdout, report, f.format, dir)); err != nil {
+	if err := errors.Join(err, printCapacity(s.stdout, report, f.format, f.out)); err != nil {
 		return interruptedOr(ctx, err)
 	}
 	return capacityError(report.Err())
@@ -146,14 +148,6 @@ func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
 		return usageError(err)
 	}
 	return errors.Join(err, printCapacity(s.stdout, report, f.format, f.out))
-}
-
-// folder returns where runs and report go.
-func (f *capacityFlags) folder(p *profiles.Profile) string {
-	if f.out == "" {
-		f.out = filepath.Join("results", "capacity-"+p.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	return f.out
 }
 
 // printCapacity writes a report that is saved in dir; as text, with the folder.

@@ -68,10 +68,10 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, fmt.Errorf("%w: proxies: %d: calibrating needs at least %d", harness.ErrInvalid, cfg.Proxies, minProxies)
 	}
 	var err error
-	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
-		return nil, fmt.Errorf("calibrate: %w", err)
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err == nil {
+		err = os.MkdirAll(cfg.Dir, 0o755)
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
 	r := &Report{Schema: schema, Proxies: cfg.Proxies, Pass: true}

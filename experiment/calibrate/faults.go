@@ -192,16 +192,21 @@ func setLine(fault, figure string, want, found map[string]bool) Line {
 	return faultLine(fault, figure, len(want), len(found), differences)
 }
 
-// checkPairs compares the undelivered pairs, by proxy and by mutation.
-func (p *prediction) checkPairs(r *result.Result) Line {
-	total := 0
-	var wrong []string
-	for _, proxy := range r.ProxyRows {
-		total += p.undelivered[proxy.Name]
-		if int(proxy.Undelivered) != p.undelivered[proxy.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Undelivered, p.undelivered[proxy.Name]))
+// byProxy compares a count of each proxy; it returns the sums, and the differences.
+func byProxy(r *result.Result, want map[string]int, count func(*rows.Proxy) int) (wanted, measured int, differences []string) {
+	for i := range r.ProxyRows {
+		name, n := r.ProxyRows[i].Name, count(&r.ProxyRows[i])
+		wanted, measured = wanted+want[name], measured+n
+		if n != want[name] {
+			differences = append(differences, fmt.Sprintf("%s has %d instead of %d", name, n, want[name]))
 		}
 	}
+	return wanted, measured, differences
+}
+
+// checkPairs compares the undelivered pairs, by proxy and by mutation.
+func (p *prediction) checkPairs(r *result.Result) Line {
+	total, _, wrong := byProxy(r, p.undelivered, func(x *rows.Proxy) int { return int(x.Undelivered) })
 	for _, m := range r.MutationRows {
 		if got := (pairs{int(m.Delivered), int(m.Coalesced), int(m.Undelivered)}); got != p.mutations[m.Seq] {
 			wrong = append(wrong, fmt.Sprintf("mutation %d has %+v instead of %+v", m.Seq, got, p.mutations[m.Seq]))
@@ -212,15 +217,7 @@ func (p *prediction) checkPairs(r *result.Result) Line {
 
 // checkDiverged compares, by proxy, the clusters that are wrong at the end.
 func (p *prediction) checkDiverged(r *result.Result, stale int) Line {
-	want, got := 0, 0
-	var wrong []string
-	for _, proxy := range r.ProxyRows {
-		want += p.diverged[proxy.Name]
-		got += proxy.Diverged
-		if proxy.Diverged != p.diverged[proxy.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Diverged, p.diverged[proxy.Name]))
-		}
-	}
+	want, got, wrong := byProxy(r, p.diverged, func(x *rows.Proxy) int { return x.Diverged })
 	if stale == 0 {
 		want = 0
 	}

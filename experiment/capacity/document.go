@@ -243,30 +243,27 @@ func (r *Report) replica(s *doc.Section) {
 
 // notes are what a reader must know before the answer and the model are used.
 func (r *Report) notes(s *doc.Section) {
+	each := func(label string, notes []string) {
+		for _, n := range notes {
+			s.Pair(label, n)
+		}
+	}
 	if r.Outcome != nil {
-		s.List("a load that fails is run again, and counts as failed only if both runs fail")
+		s.Pair("search", "a load that fails is run again, and counts as failed only if both runs fail")
 		for _, b := range r.Outcome.Searches {
-			s.List(b.Notes...)
+			each("search", b.Notes)
 		}
 		if r.Outcome.Soak != nil {
-			s.List(prefixed("soak", r.Outcome.Soak.Notes)...)
+			each("soak", r.Outcome.Soak.Notes)
 		}
 	}
 	for _, f := range r.fits() {
-		s.List(prefixed(f.Name, f.Notes)...)
+		each(f.Name, f.Notes)
 	}
-	s.List(r.Model.Notes...)
+	each("model", r.Model.Notes)
 	for _, l := range r.Model.LeftOut {
-		s.List(fmt.Sprintf("not in the fits of CPU and latency: %s: %s", l.Run, strings.Join(l.Reasons, "; ")))
+		s.Pair("left out", fmt.Sprintf("not in the fits of CPU and latency: %s: %s", l.Run, strings.Join(l.Reasons, "; ")))
 	}
-}
-
-func prefixed(name string, notes []string) []string {
-	all := make([]string, len(notes))
-	for i, n := range notes {
-		all[i] = name + ": " + n
-	}
-	return all
 }
 
 // inputs say what pushes and configuration are predicted from.
@@ -293,7 +290,7 @@ func (r *Report) environment(s *doc.Section) {
 	if e == nil {
 		return
 	}
-	s.Pair("machine", fmt.Sprintf("%s (%s), %s memory, %s, kernel %s", units.Plural(e.CPUs, "CPU", "CPUs"), e.CPUModel, units.Bytes(e.Memory), e.OS, e.Kernel))
+	s.Pair("machine", fmt.Sprintf("%s (%s), %s of memory, %s, kernel %s", units.Plural(e.CPUs, "CPU", "CPUs"), e.CPUModel, units.Bytes(e.Memory), e.OS, e.Kernel))
 	s.Pair("target", e.Target)
 	for _, name := range slices.Sorted(maps.Keys(e.Versions)) {
 		s.Pair("version of "+name, e.Versions[name])

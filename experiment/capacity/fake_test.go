@@ -142,7 +142,7 @@ func withSoak(p *capacity.Plan) { p.Soak = metav1.Duration{Duration: 2 * time.Mi
 // search carries out a plan in a new folder and returns its report.
 func search(t *testing.T, f *fake, p *capacity.Plan, o ...capacity.Options) (*capacity.Report, string) {
 	t.Helper()
-	cfg := capacity.Config{Dir: filepath.Join(t.TempDir(), "out"), Plan: p, Run: f.run, Progress: func(capacity.Progress) {}}
+	cfg := capacity.Config{Dir: filepath.Join(t.TempDir(), "out"), Plan: p, Run: f.run, Progress: func(string, harness.Status) {}}
 	for _, cfg.Report = range o {
 	}
 	r, err := capacity.Search(t.Context(), cfg)

@@ -40,7 +40,7 @@ const minHoldOut = 3
 // parts.
 const sameSize = 1e-5
 
-// axis is the size by which runs are told small from full.
+// axis is the size that says which runs are small and which are full.
 type axis struct {
 	name string
 	of   func(sizing.Point) float64
@@ -118,8 +118,7 @@ func (h *holdOut) compare(m *sizing.Model, large []sizing.Point) {
 		{"CPU", "cores", func(p sizing.Prediction) *sizing.Estimate { return p.CPU }, func(p sizing.Point) *float64 { return p.Cores }},
 		{"latency p99", "s", func(p sizing.Prediction) *sizing.Estimate { return p.P99 }, func(p sizing.Point) *float64 { return p.P99 }},
 	} {
-		line, n := holdOutLine{Name: c.name, Unit: c.unit}, 0.0
-		limited := false
+		line, n, limited := holdOutLine{Name: c.name, Unit: c.unit}, 0.0, false
 		sum := &line.Predicted
 		for _, p := range large {
 			e, v := c.predicted(m.Like(p)), c.measured(p)

@@ -117,14 +117,11 @@ func (s *searcher) try(ctx context.Context, b *bracket, stage string, value floa
 func (s *searcher) run(ctx context.Context, b *bracket, stage string, value float64, p *profiles.Profile, again bool) (step, error) {
 	g := s.Plan.Grow
 	s.count++
-	progress := Progress{
-		Run: s.count, Search: s.search, Searches: s.Plan.Repeat, Stage: stage,
-		Load: g.setting(value), Again: again, Bracket: b.text(g),
-	}
+	title := s.title(b, stage, value, again)
 	name := s.runName(stage, value, again)
 	res, _, err := s.runs.Do(ctx, name, p, func(status harness.Status) {
-		if progress.Status = status; s.Progress != nil {
-			s.Progress(progress)
+		if s.Progress != nil {
+			s.Progress(title, status)
 		}
 	})
 	switch {
@@ -141,6 +138,21 @@ func (s *searcher) run(ctx context.Context, b *bracket, stage string, value floa
 	return made, nil
 }
 
+// title is what the progress of a run is shown under.
+func (s *searcher) title(b *bracket, stage string, value float64, again bool) string {
+	text := fmt.Sprintf("run %d: %s %s", s.count, stage, s.Plan.Grow.setting(value))
+	if s.Plan.Repeat > 1 {
+		text = fmt.Sprintf("search %d of %d, %s", s.search, s.Plan.Repeat, text)
+	}
+	if again {
+		text += " again"
+	}
+	if stage != stageSoak {
+		text += " in " + b.text(s.Plan.Grow)
+	}
+	return text
+}
+
 // runName is the folder of a run, such as "1/proxies.count-400-again".
 func (s *searcher) runName(stage string, value float64, again bool) string {
 	name := s.Plan.Grow.Field + "-" + s.Plan.Grow.number(value)
@@ -151,6 +163,14 @@ func (s *searcher) runName(stage string, value float64, again bool) string {
 		return "soak/" + name
 	}
 	return fmt.Sprintf("%d/%s", s.search, name)
+}
+
+// missed says by how much a limit was missed.
+func missed(s result.SLO) string {
+	if s.Value == nil {
+		return fmt.Sprintf("%s was not measured (limit %s)", s.Metric, s.Limit)
+	}
+	return fmt.Sprintf("%s is %s (limit %s)", s.Metric, units.Amount(*s.Value, s.Unit), s.Limit)
 }
 
 // judge fills in what a run shows.
@@ -183,12 +203,8 @@ func (s *step) judge(r *result.Result, err error, slo map[string]string) {
 		fail("%v", err)
 	}
 	for _, l := range limits {
-		switch {
-		case l.Pass:
-		case l.Value == nil:
-			fail("%s was not measured (limit %s)", l.Metric, l.Limit)
-		default:
-			fail("%s is %s (limit %s)", l.Metric, units.Amount(*l.Value, l.Unit), l.Limit)
+		if !l.Pass {
+			fail("%s", missed(l))
 		}
 	}
 	if h := r.Harness; h != nil && h.Saturated {

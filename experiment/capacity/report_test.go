@@ -41,7 +41,7 @@ func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
 		"services ×20",
 		"Beyond the runs the model extrapolates",
 		"Hold-out check\n  Fitted on",
-		`memory: "per service" and "per endpoint" did not vary: the cost is in "fixed"`,
+		`memory       "per service" and "per endpoint" did not vary: the cost is in "fixed"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

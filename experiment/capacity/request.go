@@ -49,12 +49,11 @@ func ParseSizes(list []string) ([]sizing.Size, error) {
 	var errs []error
 	for _, text := range list {
 		proxies, services, _ := strings.Cut(text, "x")
-		p, errP := strconv.Atoi(proxies)
-		s, errS := strconv.Atoi(services)
-		if errP != nil || errS != nil || p < 1 || s < 1 {
+		s, err := ParsePredict("proxies=" + proxies + ",services=" + services)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("--sizes %q: want PROXIESxSERVICES, such as 5000x1000", text))
 		}
-		all = append(all, sizing.Size{Proxies: float64(p), Services: float64(s)})
+		all = append(all, s)
 	}
 	return all, errors.Join(errs...)
 }

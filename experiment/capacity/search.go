@@ -28,43 +28,11 @@ type Config struct {
 	Dir  string
 	Plan *Plan
 	Run  experiment.RunFunc
-	// Progress, if set, is called several times a second while a run is under way.
-	Progress func(Progress)
+	// Progress, if set, is called several times a second with the run under way, such
+	// as "run 3: grow proxies.count=400 again in 200..?", and what it is doing.
+	Progress func(run string, s harness.Status)
 	// Report says what the report holds beside the search.
 	Report Options
-}
-
-// Progress is where a search stands.
-type Progress struct {
-	// Run counts the runs from 1, the kept ones too.
-	Run int
-	// Search counts from 1 to Searches.
-	Search, Searches int
-	// Stage is grow, bisect or soak.
-	Stage string
-	// Load is the load of the run, such as "proxies.count=400"; Again says that it
-	// failed once.
-	Load  string
-	Again bool
-	// Bracket is what is known: the largest load that kept the SLO and the smallest
-	// that did not, "?" for none.
-	Bracket string
-	Status  harness.Status
-}
-
-// String is one line, such as "run 3: grow proxies.count=400 again in 200..?".
-func (p Progress) String() string {
-	text := fmt.Sprintf("run %d: %s %s", p.Run, p.Stage, p.Load)
-	if p.Searches > 1 {
-		text = fmt.Sprintf("search %d of %d, %s", p.Search, p.Searches, text)
-	}
-	if p.Again {
-		text += " again"
-	}
-	if p.Stage != stageSoak {
-		text += " in " + p.Bracket
-	}
-	return text
 }
 
 // bracket is what one search, or the soak, came to.
@@ -80,6 +48,7 @@ type bracket struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// text writes the bracket, such as "200..400", with "?" for what is not known.
 func (b *bracket) text(g Range) string {
 	low, high := "?", "?"
 	if b.Kept != nil {
@@ -170,8 +139,7 @@ func (b *bracket) kept() float64 {
 func (s *searcher) one(ctx context.Context) (*bracket, error) {
 	b, g := &bracket{}, s.Plan.Grow
 	for value := g.From; ; value = g.next(*b.Kept, s.Plan.Step) {
-		larger := g.next(value, s.Plan.Step)
-		if err := s.probe(ctx, b, stageGrow, value, larger); err != nil {
+		if err := s.probe(ctx, b, stageGrow, value, g.next(value, s.Plan.Step)); err != nil {
 			return b, err
 		}
 		if b.Above != nil {
@@ -196,9 +164,8 @@ func (s *searcher) one(ctx context.Context) (*bracket, error) {
 // soak confirms a value with a longer run, or lowers it: by the tolerance, then
 // by twice as much each time.
 func (s *searcher) soak(ctx context.Context, value float64) (*bracket, error) {
-	b := &bracket{}
-	g, cut := s.Plan.Grow, s.Plan.Tolerance
-	start := value
+	b, g := &bracket{}, s.Plan.Grow
+	start, cut := value, s.Plan.Tolerance
 	for range maxSoaks {
 		if err := s.probe(ctx, b, stageSoak, value, value); err != nil || b.Kept != nil {
 			return b, err

@@ -71,11 +71,8 @@ func (c Chart) SVG(w io.Writer) error {
 // check refuses what an axis cannot show.
 func (c Chart) check(s Series) error {
 	for _, p := range s.Points {
-		switch {
-		case c.LogX && p.X <= 0:
-			return fmt.Errorf("chart %q, series %q: x is %g: a logarithmic axis takes positive values only", c.Title, s.Name, p.X)
-		case c.LogY && (p.Y <= 0 || p.Low != p.High && p.Low <= 0):
-			return fmt.Errorf("chart %q, series %q: y is %g from %g: a logarithmic axis takes positive values only", c.Title, s.Name, p.Y, p.Low)
+		if c.LogX && p.X <= 0 || c.LogY && (p.Y <= 0 || p.Low != p.High && p.Low <= 0) {
+			return fmt.Errorf("chart %q, series %q: %+v: a logarithmic axis takes positive values only", c.Title, s.Name, p)
 		}
 	}
 	return nil

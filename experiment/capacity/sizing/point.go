@@ -148,7 +148,7 @@ func (p *Point) addCost(r *result.Result, steady float64) {
 
 // setting writes what a cost depends on beside size and load.
 func setting(p *profiles.Profile, r *result.Result) string {
-	parts := []string{string(p.Target.Kind), string(p.Proxies.Variant) + " proxies"}
+	parts := []string{p.Target.Kind, string(p.Proxies.Variant) + " proxies"}
 	if c := r.ControlPlane; c != nil && c.Version != "" {
 		parts = append(parts, "version "+c.Version)
 	}
@@ -172,37 +172,30 @@ func Load(folders ...string) ([]Point, error) {
 	var errs []error
 	seen := make(map[string]bool)
 	for _, folder := range folders {
-		found, err := loadFolder(folder, seen)
-		points = append(points, found...)
+		results := 0
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.Name() != result.ResultFile {
+				return err
+			}
+			results++
+			dir := filepath.Dir(path)
+			full, err := filepath.Abs(dir)
+			if err != nil || seen[full] {
+				return err
+			}
+			seen[full] = true
+			r, err := result.Load(dir)
+			if err != nil || r.Partial {
+				return err
+			}
+			p, err := pointOf(dir, r)
+			points = append(points, p)
+			return err
+		})
+		if err == nil && results == 0 {
+			err = fmt.Errorf("%w in %s or below it: there is no %s; give the folder of a run, a sweep or a search", result.ErrNoResult, folder, result.ResultFile)
+		}
 		errs = append(errs, err)
 	}
 	return points, errors.Join(errs...)
-}
-
-func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
-	var points []Point
-	results := 0
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != result.ResultFile {
-			return err
-		}
-		results++
-		dir := filepath.Dir(path)
-		full, err := filepath.Abs(dir)
-		if err != nil || seen[full] {
-			return err
-		}
-		seen[full] = true
-		r, err := result.Load(dir)
-		if err != nil || r.Partial {
-			return err
-		}
-		p, err := pointOf(dir, r)
-		points = append(points, p)
-		return err
-	})
-	if err == nil && results == 0 {
-		err = fmt.Errorf("%w in %s or below it: there is no %s; give the folder of a run, a sweep or a search", result.ErrNoResult, folder, result.ResultFile)
-	}
-	return points, err
 }

@@ -80,8 +80,10 @@ func TestCPUIsSplitByPhase(t *testing.T) {
 }
 
 func TestPointHasTheMetricsOfTheTable(t *testing.T) {
-	for _, name := range []string{peakRSS, deliveries, "harness.cpuSeconds", "proxies.ready", "sync.timeToReady.p99", "sync.configBytesPerProxy.p50",
-		"propagation.undelivered", "propagation.lastProxy.p50", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes"} {
+	for _, name := range []string{
+		peakRSS, deliveries, "harness.cpuSeconds", "proxies.ready", "sync.timeToReady.p99", "sync.configBytesPerProxy.p50",
+		"propagation.undelivered", "propagation.lastProxy.p50", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes",
+	} {
 		if !metric.Exists(name) {
 			t.Errorf("%s is no metric", name)
 		}
