@@ -186,9 +186,6 @@ func (s *step) judge(r *result.Result, err error, slo map[string]string) {
 	if r == nil {
 		return
 	}
-	if r.Harness != nil && r.Harness.WallSeconds != nil {
-		s.WallSeconds = *r.Harness.WallSeconds
-	}
 	if r.Propagation != nil && r.Propagation.All != nil {
 		s.P99 = &r.Propagation.All.P99
 	}
@@ -207,7 +204,16 @@ func (s *step) judge(r *result.Result, err error, slo map[string]string) {
 			fail("%s", missed(l))
 		}
 	}
-	if h := r.Harness; h != nil && h.Saturated {
+	s.consider(r.Harness)
+}
+
+// consider fills in how long the run took, and whether its verdict says anything
+// about the control plane.
+func (s *step) consider(h *result.Harness) {
+	if h != nil && h.WallSeconds != nil {
+		s.WallSeconds = *h.WallSeconds
+	}
+	if h != nil && h.Saturated {
 		s.Reasons = append(slices.Clone(h.Reasons), s.Reasons...)
 		if s.Verdict == broken {
 			s.Verdict = saturated

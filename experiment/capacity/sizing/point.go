@@ -148,7 +148,7 @@ func (p *Point) addCost(r *result.Result, steady float64) {
 
 // setting writes what a cost depends on beside size and load.
 func setting(p *profiles.Profile, r *result.Result) string {
-	parts := []string{p.Target.Kind, string(p.Proxies.Variant) + " proxies"}
+	parts := []string{p.Target.Kind, p.Proxies.Variant + " proxies"}
 	if c := r.ControlPlane; c != nil && c.Version != "" {
 		parts = append(parts, "version "+c.Version)
 	}
