@@ -34,6 +34,7 @@ type shard struct {
 	mu        sync.Mutex
 	closed    bool   // Finish has begun: nothing more is counted
 	ready     bitset // of the range, from first on
+	unscoped  bitset // of the range: those that have to know the whole mesh; immutable
 	lastReady event.Time
 	connected int
 	proxies   []proxy
@@ -44,6 +45,8 @@ type shard struct {
 	all, arrived, fromAck, stampLag *hdrhistogram.Histogram
 	answer, recent                  *hdrhistogram.Histogram // coarse
 	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
+	timeToComplete                  *hdrhistogram.PackedHistogram
+	byReplica                       []replica // empty if there is one
 	configByType                    [xds.NumTypes]int64
 
 	responses  int64
@@ -69,14 +72,14 @@ type shard struct {
 // deliverySums count pairs by how they ended, and what there was to say of
 // their latencies.
 type deliverySums struct {
-	expected, delivered, undelivered, interrupted, retired int64
+	expected, delivered, undelivered, interrupted, retired, pending int64
 
 	coalesced, unobserved, unrecordable, beforeAck int64
 }
 
 // ended returns how many pairs are no longer pending.
 func (d *deliverySums) ended() int64 {
-	return d.delivered + d.undelivered + d.interrupted + d.retired
+	return d.delivered + d.undelivered + d.interrupted + d.retired + d.pending
 }
 
 func (d *deliverySums) add(o *deliverySums) {
@@ -85,6 +88,7 @@ func (d *deliverySums) add(o *deliverySums) {
 	d.undelivered += o.undelivered
 	d.interrupted += o.interrupted
 	d.retired += o.retired
+	d.pending += o.pending
 	d.coalesced += o.coalesced
 	d.unobserved += o.unobserved
 	d.unrecordable += o.unrecordable
@@ -99,6 +103,11 @@ type proxy struct {
 	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
+	// shown counts the clusters of the baseline that it holds in a state of the mesh;
+	// complete says that it once held all.
+	shown    int32
+	complete bool
+	replica  int // that its latest response came from
 	// nacked has a bit per type whose last response was rejected.
 	nacked                              uint16
 	disconnects, refused                int64
@@ -112,15 +121,18 @@ type proxy struct {
 func newShard(index, first, end int) *shard {
 	return &shard{
 		index: index, first: first, end: end,
-		ready:   newBitset(end - first),
-		proxies: make([]proxy, end-first),
-		all:     newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		ready:    newBitset(end - first),
+		unscoped: newBitset(end - first),
+		proxies:  make([]proxy, end-first),
+		all:      newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-		failures:    make(failures),
-		nackReasons: make(failures),
-		configBytes: hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
+
+		timeToComplete: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		again:          hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		failures:       make(failures),
+		nackReasons:    make(failures),
+		configBytes:    hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,9 +56,8 @@ type capacityFlags struct {
 	repeat                int
 	step, replicaCPU      float64
 	replicaMemory         string
-	out, format           string
-	quiet                 bool
-	kubeconfig, context   string
+	output                outputFlags
+	apiServer             apiServerFlags
 }
 
 func capacityCommand(s streams) *cobra.Command {
@@ -72,8 +69,10 @@ func capacityCommand(s streams) *cobra.Command {
 		Args:  argsAtMostOne(),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, c, args) },
 	}
-	f.register(c)
 	flags := c.Flags()
+	f.register(flags)
+	f.output.register(flags, "folder for the runs and the report; one with the same search is continued (default results/capacity-PROFILE-TIME)", "text", "json", "markdown")
+	f.apiServer.register(flags, meshKubeconfig)
 	flags.StringVar(&f.grow, "grow", "", "what to grow: FIELD=FROM..TO, such as proxies=100..5000 or rate=1/s..200/s")
 	flags.StringArrayVar(&f.slo, "slo", nil, "add a limit to the profile's SLO: METRIC=LIMIT, such as propagation.all.p99=2s (repeatable)")
 	flags.Float64Var(&f.step, "step", 2, "factor of growth")
@@ -85,11 +84,6 @@ func capacityCommand(s streams) *cobra.Command {
 	flags.StringSliceVar(&f.sizes, "sizes", []string{"1000x500", "5000x1000", "10000x2000", "20000x5000"}, "sizing table: PROXIESxSERVICES, ...")
 	flags.Float64Var(&f.replicaCPU, "replica-cpu", 0, "cores of one replica (default the measured machine's)")
 	flags.StringVar(&f.replicaMemory, "replica-memory", "", "memory of one replica, such as 4GiB (default the measured machine's)")
-	flags.StringVarP(&f.out, "out", "o", "", "folder for runs and report; an unfinished search of the same plan is continued (default results/capacity-PROFILE-TIME)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
-	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
 
@@ -104,17 +98,15 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	if _, err := sizing.Load(f.from...); err != nil {
 		return usageError(fmt.Errorf("--from: %w", err))
 	}
-	makeRun, err := runner(s, f.kubeconfig, f.context)
+	makeRun, err := runner(s, f.apiServer)
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join("results", "capacity-"+plan.Base.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	options.Commands = commandsOf(c, args, f.out)
-	show := newProgress(s.stderr, f.quiet)
+	dir := f.output.folder("capacity-", plan.Base)
+	options.Commands = commandsOf(c, args, dir)
+	show := newProgress(s.stderr, f.output.quiet)
 	report, err := capacity.Search(ctx, capacity.Config{
-		Dir: f.out, Plan: plan, Run: makeRun, Report: options,
+		Dir: dir, Plan: plan, Run: makeRun, Report: options,
 		Progress: func(run string, status harness.Status) {
 			show.step = run + ": "
 			show.update(status)
@@ -124,7 +116,7 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	if report == nil {
 		return capacityError(err)
 	}
-	if err := errors.Join(err, printCapacity(s.stdout, report, f.format, f.out)); err != nil {
+	if err := errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, dir)); err != nil {
 		return interruptedOr(ctx, err)
 	}
 	return capacityError(report.Err())
@@ -143,11 +135,11 @@ func capacityError(err error) error {
 
 // sizing reports on saved runs alone.
 func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
-	report, err := capacity.FromRuns(f.out, o)
+	report, err := capacity.FromRuns(f.output.out, o)
 	if report == nil {
 		return usageError(err)
 	}
-	return errors.Join(err, printCapacity(s.stdout, report, f.format, f.out))
+	return errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, f.output.out))
 }
 
 // printCapacity writes a report that is saved in dir; as text, with the folder.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 )
 
 // spread keeps deliveries apart; see the package's documentation.
@@ -21,9 +21,9 @@ const (
 
 // delayScenario is a run with a delay beside the spread; empty for none.
 func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome) []Line) scenario {
-	env := map[string]string{controlplane.FaultDelay: spread}
+	env := map[string]string{faults.EnvDelay: spread}
 	if delay != "" {
-		env[controlplane.FaultDelay] = delay + "+" + spread
+		env[faults.EnvDelay] = delay + "+" + spread
 	}
 	return scenario{name: name, env: env, drain: delayDrain, check: check}
 }
@@ -51,14 +51,14 @@ func checkBaseline(_ *scenario, _, run *outcome) []Line {
 }
 
 func checkConstant(s *scenario, baseline, run *outcome) []Line {
-	return delayLines(strings.TrimSuffix(s.env[controlplane.FaultDelay], "+"+spread), run, func(q float64) (injected, measured float64) {
+	return delayLines(strings.TrimSuffix(s.env[faults.EnvDelay], "+"+spread), run, func(q float64) (injected, measured float64) {
 		return run.injected(q) - baseline.injected(q), run.measured(q) - baseline.measured(q)
 	})
 }
 
 func checkDistribution(s *scenario, baseline, run *outcome) []Line {
 	cost := baseline.measured(0.50) - baseline.injected(0.50)
-	return delayLines(s.env[controlplane.FaultDelay], run, func(q float64) (injected, measured float64) {
+	return delayLines(s.env[faults.EnvDelay], run, func(q float64) (injected, measured float64) {
 		return run.injected(q), run.measured(q) - cost
 	})
 }

@@ -138,7 +138,7 @@ func isCount(field string, p *profiles.Profile) (bool, error) {
 	switch {
 	case err != nil && strings.Contains(err.Error(), "unknown field"):
 		return false, err
-	case err == nil, strings.HasPrefix(field, "slo."):
+	case err == nil, profiles.RoleOf(field) != profiles.RoleLoad:
 		return false, fmt.Errorf("%s is neither a whole number nor a rate; proxies, rate, services and endpoints are short names of fields that are", field)
 	}
 	return true, nil
@@ -209,7 +209,7 @@ func (p *Plan) Validate() error {
 	if p.Soak.Duration < 0 {
 		errs = append(errs, fmt.Errorf("--soak: %s: must not be negative", p.Soak.Duration))
 	}
-	errs = append(errs, harness.Validate(p.Base))
+	errs = append(errs, harness.CheckRunnable(p.Base))
 	if errors.Join(errs...) == nil && p.Grow.Field != "" {
 		errs = append(errs, p.validateEnds())
 	}
@@ -222,14 +222,14 @@ func (p *Plan) validateEnds() error {
 	for _, v := range []float64{p.Grow.From, p.Grow.To} {
 		at, err := p.Base.With(p.Grow.setting(v))
 		if err == nil {
-			err = harness.Validate(at)
+			err = harness.CheckRunnable(at)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--grow: at %s: %w", p.Grow.setting(v), err))
 		}
 	}
 	if p.Soak.Duration > 0 {
-		if err := harness.Validate(p.soakProfile(p.Base)); err != nil {
+		if err := harness.CheckRunnable(p.soakProfile(p.Base)); err != nil {
 			errs = append(errs, fmt.Errorf("--soak %s: %w", p.Soak.Duration, err))
 		}
 	}

@@ -20,14 +20,15 @@ const (
 	runQueueWait = "/sched/latencies:seconds"
 )
 
-// SelfMeter measures what the harness itself costs, from its start on.
+// Meter measures what the harness itself costs, from its start on.
 type Meter struct {
 	started       time.Time
 	cpu           float64
 	pauses, waits *metrics.Float64Histogram
+	marked        *metrics.Float64Histogram // nil before Mark
 }
 
-// StartSelfMeter begins to measure.
+// Start begins to measure.
 func Start() *Meter {
 	cpu, _, err := ownUsage()
 	if err != nil {
@@ -36,8 +37,11 @@ func Start() *Meter {
 	return &Meter{started: time.Now(), cpu: cpu, pauses: readHistogram(gcPauses), waits: readHistogram(runQueueWait)}
 }
 
+// Mark begins steady load: the pauses that Stop returns count from here.
+func (s *Meter) Mark() { s.marked = readHistogram(gcPauses) }
+
 // Stop adds to h what was measured, and returns how often garbage collection
-// stopped the process meanwhile. What the system does not tell is left out, and the error says why.
+// stopped the process since Mark, or since Start without one. What the system does not tell is left out, and the error says why.
 func (s *Meter) Stop(h *result.Harness) (pauses Pauses, err error) {
 	wall := time.Since(s.started).Seconds()
 	h.WallSeconds = &wall
@@ -56,13 +60,16 @@ func (s *Meter) Stop(h *result.Harness) (pauses Pauses, err error) {
 	if err == nil {
 		h.PeakRSSBytes = &rss
 	}
+	if s.marked != nil {
+		pauses = gained(s.marked, readHistogram(gcPauses))
+	}
 	if spent := cpu - s.cpu; err == nil && !math.IsNaN(spent) {
 		h.CPUSeconds = &spent
 	}
 	return pauses, err
 }
 
-// OwnCPUSeconds returns the processor time that this process has used.
+// CPUSeconds returns the processor time that this process has used.
 func CPUSeconds() (float64, error) {
 	// Not /proc, whose ticks are 10 ms long.
 	var used syscall.Rusage

@@ -76,7 +76,7 @@ func TestInvalidSLOsAreAllListed(t *testing.T) {
 		"propagation.p99":           "2s",       // no such metric
 		"propagation.all":           "2s",       // not a number
 		"propagation.all.p99.x":     "2s",       // too deep
-		"propagation.undelivered":     "2s",       // a count is no time
+		"propagation.undelivered":   "2s",       // a count is no time
 		"propagation.all.max":       "10MB",     // a time is no size
 		"controlPlane.cpuSeconds":   "soon",     // no number
 		"volume.wireBytes.in":       "1 minute", // no size
