@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // https://github.com/envoyproxy/go-control-plane/issues/358
@@ -20,15 +21,15 @@ func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			s.Expect(adstest.EDS)
-			a, b := withTTL(v, "2", adstest.Cluster("a", "", time.Second), lifetime), adstest.Cluster("b", "a", time.Second)
+			a, b := withTTL(v, "2", xdstest.Cluster("a", "", time.Second), lifetime), xdstest.Cluster("b", "a", time.Second)
 			switch m := a.(type) {
 			case *discoveryv3.DiscoveryResponse:
-				m.Resources = append(m.Resources, adstest.Any(b))
+				m.Resources = append(m.Resources, xdstest.Any(b))
 			case *discoveryv3.DeltaDiscoveryResponse:
-				m.Resources = append(m.Resources, &discoveryv3.Resource{Name: "b", Resource: adstest.Any(b)})
+				m.Resources = append(m.Resources, &discoveryv3.Resource{Name: "b", Resource: xdstest.Any(b)})
 			}
 			s.Send(a)
 			wantAck(t, s.Expect(adstest.CDS), "2")
@@ -53,7 +54,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(withTTL(v, "1", adstest.Cluster("a", "", time.Second), 50*time.Millisecond))
+			s.Send(withTTL(v, "1", xdstest.Cluster("a", "", time.Second), 50*time.Millisecond))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			wantNames(t, s.Expect(adstest.EDS), "a")
 			gone := s.Expect(adstest.EDS)
@@ -69,7 +70,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 	r := &discoveryv3.Resource{Name: "a", Version: version, Ttl: durationpb.New(d)}
 	if m, ok := c.(interface{ GetName() string }); ok && m != nil {
-		r.Resource = adstest.Any(adstest.Cluster(m.GetName(), "", time.Second))
+		r.Resource = xdstest.Any(xdstest.Cluster(m.GetName(), "", time.Second))
 	}
 	if v == xds.SotW {
 		return adstest.SotW(adstest.CDS, version, r)

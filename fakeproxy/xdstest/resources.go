@@ -1,4 +1,4 @@
-package adstest
+package xdstest
 
 import (
 	"fmt"
@@ -12,18 +12,9 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
-)
-
-// Type URLs.
-const (
-	CDS = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
-	EDS = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
-	LDS = "type.googleapis.com/envoy.config.listener.v3.Listener"
-	RDS = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 )
 
 func ads() *corev3.ConfigSource {
@@ -47,14 +38,14 @@ func Endpoints(name string, addrs ...string) *endpointv3.ClusterLoadAssignment {
 	}
 	l := &endpointv3.LocalityLbEndpoints{}
 	for _, addr := range addrs {
-		l.LbEndpoints = append(l.LbEndpoints, Endpoint(addr, corev3.HealthStatus_HEALTHY))
+		l.LbEndpoints = append(l.LbEndpoints, endpoint(addr, corev3.HealthStatus_HEALTHY))
 	}
 	a.Endpoints = append(a.Endpoints, l)
 	return a
 }
 
-// Endpoint is one endpoint with a health. It panics on a malformed address.
-func Endpoint(addr string, health corev3.HealthStatus) *endpointv3.LbEndpoint {
+// endpoint is one endpoint with a health. It panics on a malformed address.
+func endpoint(addr string, health corev3.HealthStatus) *endpointv3.LbEndpoint {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		panic(err)
@@ -115,24 +106,6 @@ func Any(m proto.Message) *anypb.Any {
 		panic(err)
 	}
 	return a
-}
-
-// SotW is a state-of-the-world response with a nonce made of the version.
-func SotW(typeURL, version string, resources ...proto.Message) *discoveryv3.DiscoveryResponse {
-	r := &discoveryv3.DiscoveryResponse{TypeUrl: typeURL, VersionInfo: version, Nonce: "n-" + version}
-	for _, m := range resources {
-		r.Resources = append(r.Resources, Any(m))
-	}
-	return r
-}
-
-// Delta is an incremental response, whose resources have the version too.
-func Delta(typeURL, version string, resources ...proto.Message) *discoveryv3.DeltaDiscoveryResponse {
-	r := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: typeURL, SystemVersionInfo: version, Nonce: "n-" + version}
-	for _, m := range resources {
-		r.Resources = append(r.Resources, &discoveryv3.Resource{Name: Name(m), Version: version, Resource: Any(m)})
-	}
-	return r
 }
 
 // Name is the name of a resource.

@@ -1,4 +1,4 @@
-package adstest
+package xdstest
 
 import (
 	"time"
@@ -9,20 +9,8 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
-)
-
-// Type URLs of what resources name beside endpoints and routes, and of what
-// ztunnel asks for.
-const (
-	SRDS          = "type.googleapis.com/envoy.config.route.v3.ScopedRouteConfiguration"
-	SDS           = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-	ECDS          = "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig"
-	Address       = "type.googleapis.com/istio.workload.Address"
-	Authorization = "type.googleapis.com/istio.security.Authorization"
 )
 
 // TLSCluster is an EDS cluster whose transport socket takes secrets from ADS.
@@ -126,15 +114,4 @@ func Scope(name, route string) *routev3.ScopedRouteConfiguration {
 			Type: &routev3.ScopedRouteConfiguration_Key_Fragment_StringKey{StringKey: name},
 		}}},
 	}
-}
-
-// Opaque is a Delta response with resources whose bodies are the given bytes.
-func Opaque(typeURL, version string, bodies map[string]string) *discoveryv3.DeltaDiscoveryResponse {
-	r := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: typeURL, Nonce: "n-" + version}
-	for name, body := range bodies {
-		r.Resources = append(r.Resources, &discoveryv3.Resource{
-			Name: name, Version: version, Resource: &anypb.Any{TypeUrl: typeURL, Value: []byte(body)},
-		})
-	}
-	return r
 }
