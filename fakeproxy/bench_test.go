@@ -273,13 +273,11 @@ func startBench(b *testing.B, cfg fakeproxy.Config) *fakeproxy.Fleet {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
 	b.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
+		running.Wait()
 	})
 	return f
 }

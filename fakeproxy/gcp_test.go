@@ -62,7 +62,7 @@ func meshOf(services []string, rev int) map[string][]types.Resource {
 }
 
 // wantEverywhere waits until all proxies hold the services at a revision.
-func wantEverywhere(t *testing.T, f *running, proxies int, services []string, rev int) {
+func wantEverywhere(t *testing.T, f *fleet, proxies int, services []string, rev int) {
 	t.Helper()
 	want := []uint64{event.EndpointHash(fmt.Sprintf("10.0.0.%d", rev), 80)}
 	eventually(t, fmt.Sprintf("%d services at revision %d on all proxies", len(services), rev), func() bool {

@@ -71,11 +71,7 @@ func benchHandle(b *testing.B, v xds.Variant, proxies int, first [][]byte, next 
 		}
 	}
 	for p := range proxies {
-		d, err := fakeproxy.NewFeeder(f, p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer d.Close()
+		d := fakeproxy.NewFeeder(f, p)
 		feeders = append(feeders, d)
 		for _, m := range first {
 			feed(p, m)

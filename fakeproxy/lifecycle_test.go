@@ -189,14 +189,6 @@ func TestReconnectRequestOverFourMiBIsSentAndItsSizeRecorded(t *testing.T) {
 	}
 }
 
-func TestRetiredProxyLeavesForGood(t *testing.T) {
-	_, f, s := one(t, xds.Delta)
-	s.Expect(adstest.CDS)
-	f.Retire(0)
-	s.Gone()
-	eventually(t, "retired", func() bool { return slices.Equal(f.sink.kinds(), []event.ProxyEventKind{event.Retired}) })
-}
-
 func TestMalformedFrameEndsTheStreamOnly(t *testing.T) {
 	srv, f, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)

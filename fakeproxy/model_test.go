@@ -30,7 +30,7 @@ type model struct {
 	t       *testing.T
 	variant xds.Variant
 	srv     *adstest.Server
-	fleet   *running
+	fleet   *fleet
 	stream  *adstest.Stream
 	serial  int
 

@@ -13,6 +13,7 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
 	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
@@ -30,7 +31,7 @@ var variants = []xds.Variant{xds.SotW, xds.Delta}
 
 // sync brings a proxy to ready with clusters a and b (EDS resource "b-eds"),
 // and a listener with route r.
-func syncProxy(t *testing.T, f *running, s *adstest.Stream, v xds.Variant) {
+func syncProxy(t *testing.T, f *fleet, s *adstest.Stream, v xds.Variant) {
 	t.Helper()
 	s.Expect(adstest.CDS)
 	s.Expect(adstest.LDS)
@@ -136,7 +137,7 @@ func TestUndecodableResourceIsRejected(t *testing.T) {
 
 func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
 	_, f, s := one(t, xds.Delta, func(c *fakeproxy.Config) {
-		c.Spec.Nack = fakeproxy.NackSpec{Rate: 1, Types: []string{"lds"}}
+		c.Spec.Nack = misbehave.Nack{Rate: 1, Types: []string{"lds"}}
 	})
 	s.Expect(adstest.CDS)
 	s.Expect(adstest.LDS)

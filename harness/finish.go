@@ -10,7 +10,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 )
 
 // finish makes the result while fleet and target still run.
@@ -55,7 +55,7 @@ func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error)
 // of those alone whose traffic goes through it, and a ztunnel of workloads.
 func (r *run) scoped(proxy int) bool {
 	kind := r.crew.kinds[proxy]
-	return kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+	return kind == node.Waypoint || kind == node.Ztunnel
 }
 
 // save writes the result with everything that was worth a warning.

@@ -90,7 +90,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 	s.meter = collect.StartSelfMeter()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
-	s.wait.Go(func() { _ = s.fleet.Run(ctx) }) // returns nil once stop ends ctx
+	s.wait.Go(func() { s.fleet.Run(ctx) })
 	return s, nil
 }
 

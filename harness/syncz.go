@@ -11,6 +11,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -148,9 +149,9 @@ func (r *run) checkSync(ctx context.Context) {
 	}
 	var c syncCheck
 	for i, name := range r.crew.names {
-		nonces, address, connected := r.fleet.Nonces(i)
-		if page := pages[r.ownerOf(address)]; connected && page != nil {
-			c.add(name, page[name], r.ownNonces(i, nonces))
+		s := r.fleet.Stream(i)
+		if page := pages[r.ownerOf(s.Address)]; s.Connected && page != nil {
+			c.add(name, page[name], r.ownNonces(i, &s))
 		}
 	}
 	r.observed.sync = &c
@@ -174,11 +175,11 @@ func syncPage(ctx context.Context, p *replica) (map[string][]syncEntry, error) {
 	return byName, nil
 }
 
-func (r *run) ownNonces(proxy int, nonces []string) map[string]ownNonce {
-	own := make(map[string]ownNonce, len(nonces))
-	for i, nonce := range nonces {
+func (r *run) ownNonces(proxy int, s *fakeproxy.StreamState) map[string]ownNonce {
+	own := make(map[string]ownNonce, len(s.Types))
+	for i := range s.Types {
 		t := xds.Type(i)
-		own[t.String()] = ownNonce{nonce: nonce, rejected: r.collector.Rejects(proxy, t)}
+		own[t.String()] = ownNonce{nonce: s.Types[i].Nonce, rejected: r.collector.Rejects(proxy, t)}
 	}
 	return own
 }

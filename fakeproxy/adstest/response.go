@@ -9,7 +9,6 @@ import (
 )
 
 // The type URLs that proxies ask for; the last two are those of ztunnel.
-// are ztunnel's.
 const (
 	CDS           = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
 	EDS           = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
