@@ -76,9 +76,9 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Sink == nil {
 		return nil, errors.New("no sink for the fleet's events")
 	}
-	addresses, err := address.ParseList(strings.Join(cfg.Addresses, ","))
+	addresses, err := address.ParseList("address of the control plane", strings.Join(cfg.Addresses, ","))
 	if err != nil {
-		return nil, fmt.Errorf("addresses of the control plane: %w", err)
+		return nil, err
 	}
 	sources, err := sourcesFor(cfg.Spec, addresses)
 	if err != nil {

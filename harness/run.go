@@ -77,7 +77,7 @@ type run struct {
 // a log.
 func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
-	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
+	if err := errors.Join(Validate(cfg.Profile), fakeproxy.CheckLimits(cfg.Profile.Proxies), r.plan()); err != nil {
 		return nil, invalid(err)
 	}
 	closeLog, err := r.makeDir()

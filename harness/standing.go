@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -17,13 +16,15 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
 // FleetConfig is what a fleet without a mesh and a target of its own needs.
 type FleetConfig struct {
 	Spec fakeproxy.Spec
-	// XDSAddress is the control plane's, HOST:PORT; several separated by commas.
+	// XDSAddress is the control plane's, HOST:PORT or unix:/PATH; several separated
+	// by commas.
 	XDSAddress string
 	// Namespace is where the proxies claim to be.
 	Namespace string
@@ -36,22 +37,16 @@ type FleetConfig struct {
 
 // Validate lists everything that is wrong, one line each.
 func (cfg *FleetConfig) Validate() error {
-	errs := []error{cfg.Spec.Validate(), fakeproxy.CheckLimits(cfg.Spec)}
+	errs := []error{cfg.Spec.Validate()}
 	if cfg.Spec.Count > maxStrangers {
 		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStrangers))
 	}
 	for _, reason := range validation.IsDNS1123Label(cfg.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace: %q: %s", cfg.Namespace, reason))
 	}
-	for _, address := range cfg.addresses() {
-		if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
-			errs = append(errs, fmt.Errorf("xds-address: %q: must be HOST:PORT, several separated by commas", address))
-		}
-	}
-	return errors.Join(errs...)
+	_, err := address.ParseList("xds-address", cfg.XDSAddress)
+	return errors.Join(append(errs, err)...)
 }
-
-func (cfg *FleetConfig) addresses() []string { return strings.Split(cfg.XDSAddress, ",") }
 
 // standing is a fleet that stands alone.
 type standing struct {
@@ -71,6 +66,9 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 	if err := cfg.Validate(); err != nil {
 		return nil, invalid(err)
 	}
+	if err := fakeproxy.CheckLimits(cfg.Spec); err != nil {
+		return nil, invalid(err)
+	}
 	crew := crewOf(strangers(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
 	clock := event.NewClock()
 	s := &standing{want: cfg.Spec.Count, began: time.Now()}
@@ -82,7 +80,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 	}
 	s.sink = &fleetSink{Collector: s.collector}
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: crew.identities,
+		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: crew.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
 	}); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
@@ -56,18 +57,22 @@ func (r *Replica) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, address := range r.launch.xds {
-		if err := dial(ctx, address); err != nil {
+	for _, a := range r.launch.xds {
+		if err := dial(ctx, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dial opens a TCP connection and closes it.
-func dial(ctx context.Context, address string) error {
+// dial opens a connection and closes it.
+func dial(ctx context.Context, text string) error {
+	a, err := address.Parse(text)
+	if err != nil {
+		return err
+	}
 	d := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := d.DialContext(ctx, "tcp", address)
+	conn, err := d.DialContext(ctx, a.Network, a.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -77,9 +82,9 @@ func dial(ctx context.Context, address string) error {
 // awaitExternal checks that each address of an external target accepts connections.
 func (r *Replica) awaitExternal(ctx context.Context) error {
 	var errs []error
-	for _, address := range r.launch.xds {
-		if err := dial(ctx, address); err != nil {
-			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", address, err))
+	for _, a := range r.launch.xds {
+		if err := dial(ctx, a); err != nil {
+			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", a, err))
 		}
 	}
 	return errors.Join(errs...)

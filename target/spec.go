@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
@@ -71,8 +71,8 @@ type Spec struct {
 	Args []string `json:"args,omitempty"`
 	// Exec is the command line of kind "exec"; see the package's documentation.
 	Exec string `json:"exec,omitempty"`
-	// XDSAddress is where the target serves ADS: HOST:PORT, several separated by
-	// commas. For "external", and for an "exec" that cannot be told its address.
+	// XDSAddress is where the target serves ADS: HOST:PORT or unix:/PATH, several
+	// separated by commas. For "external", and for an "exec" that cannot be told its address.
 	XDSAddress string `json:"xdsAddress,omitempty"`
 	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics. For
 	// several addresses of an "external" target there may be as many, separated by
@@ -204,16 +204,10 @@ func (s Spec) validateExec() error {
 
 func (s Spec) validateAddresses() error {
 	if s.XDSAddress == "" {
-		return errors.New(`target.xdsAddress: "": kind external needs HOST:PORT of the ADS server`)
+		return errors.New(`target.xdsAddress: "": kind external needs HOST:PORT or unix:/PATH of the ADS server`)
 	}
-	var errs []error
-	for _, address := range s.addresses() {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" {
-			errs = append(errs, fmt.Errorf("target.xdsAddress: %q: must be HOST:PORT, several separated by commas", address))
-		}
-	}
-	return errors.Join(errs...)
+	_, err := address.ParseList("target.xdsAddress", s.XDSAddress)
+	return err
 }
 
 func (s Spec) addresses() []string { return list(s.XDSAddress) }

@@ -27,7 +27,7 @@ func shortForms() []struct{ flag, field, help string } {
 		{"target", "target.kind", "control plane: embedded, istiod, exec or external"},
 		{"istiod-binary", "target.binary", "path of istiod's pilot-discovery, for --target istiod"},
 		{"exec", "target.exec", "command line of a control plane, for --target exec; {kubeconfig}, {xds}, {metrics} and {pprof} are filled in"},
-		{"xds-address", "target.xdsAddress", "HOST:PORT of a running control plane, for --target external"},
+		{"xds-address", "target.xdsAddress", "HOST:PORT or unix:/PATH of a running control plane, for --target external"},
 		{"metrics-url", "target.metricsURL", "Prometheus metrics of the control plane, for --target external or exec"},
 		{"pprof-url", "target.pprofURL", "pprof of the control plane, for --target external or exec"},
 		{"clusters", "target.clusterName", "how the control plane names its EDS resources: a template of {service}, {namespace} and {port}"},

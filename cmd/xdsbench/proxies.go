@@ -20,8 +20,8 @@ import (
 
 const proxiesLong = `Fake Envoys alone: they connect to a running control plane and stay, with no
 churn, until Ctrl-C or --duration. A summary is printed at the end. Their pods
-need not exist: they are strangers to the control plane, which gives them what
-any workload of the namespace gets.
+need not exist: to the control plane they are workloads that no API server knows,
+and it gives them what any workload of the namespace gets.
 
 With --dump, one fake Envoy connects, waits until it holds everything, and prints
 it in the manner of istioctl proxy-config; a section may be named: clusters,
@@ -62,7 +62,7 @@ func proxiesCommand(s streams) *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.cfg.XDSAddress, "xds-address", "", "HOST:PORT of the control plane; several separated by commas (required)")
+	flags.StringVar(&f.cfg.XDSAddress, "xds-address", "", "HOST:PORT or unix:/PATH of the control plane; several separated by commas (required)")
 	flags.IntVar(&spec.Count, "count", spec.Count, "number of fake proxies")
 	flags.StringVar(&spec.Variant, "variant", spec.Variant, "xDS variant: sotw, delta or mixed")
 	flags.StringVar(&f.connectRate, "connect-rate", spec.ConnectRate.String(), "how many connect per second")

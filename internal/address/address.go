@@ -57,14 +57,16 @@ func parsePath(text, path string) (Address, error) {
 	return Address{Network: "unix", Endpoint: path}, nil
 }
 
-// ParseList reads addresses that commas separate, with or without spaces, and lists
-// every one that is wrong.
-func ParseList(text string) ([]Address, error) {
+// ParseList reads the addresses of a field, separated by commas with or without
+// spaces. The error has a line for each that is wrong, with the field's name.
+func ParseList(field, text string) ([]Address, error) {
 	var list []Address
 	var errs []error
 	for part := range strings.SplitSeq(text, ",") {
 		a, err := Parse(strings.TrimSpace(part))
-		errs = append(errs, err)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", field, err))
+		}
 		list = append(list, a)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -59,12 +59,12 @@ func TestWhatIsNoAddressIsRefusedWithWhatToWrite(t *testing.T) {
 
 func TestListsAreTrimmedAndEveryProblemIsNamed(t *testing.T) {
 	t.Parallel()
-	list, err := address.ParseList("127.0.0.1:1, unix:/run/xds.sock ,[::1]:2")
+	list, err := address.ParseList("xds", "127.0.0.1:1, unix:/run/xds.sock ,[::1]:2")
 	if err != nil || len(list) != 3 || list[1].Network != "unix" || list[2].Endpoint != "[::1]:2" {
 		t.Errorf("got %v, %v", list, err)
 	}
-	_, err = address.ParseList("a:1,,b")
-	if err == nil || !strings.Contains(err.Error(), `"": `) || !strings.Contains(err.Error(), `"b": `) || strings.Contains(err.Error(), `"a:1"`) {
+	_, err = address.ParseList("xds", "a:1,,b")
+	if err == nil || !strings.Contains(err.Error(), `xds: "": `) || !strings.Contains(err.Error(), "\n"+`xds: "b": `) || strings.Contains(err.Error(), `"a:1"`) {
 		t.Errorf("got %v", err)
 	}
 }
