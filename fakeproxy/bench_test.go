@@ -214,7 +214,8 @@ func benchmarkReceive(b *testing.B) {
 	var bare float64
 	server := func(b *testing.B) string {
 		b.Helper()
-		return serverProcess(b, 1, fmt.Sprintf("%s=%d", pushTo, streams))
+		addr, _ := serverProcess(b, 1, fmt.Sprintf("%s=%d", pushTo, streams))
+		return addr
 	}
 	run := func(b *testing.B, responses func() int64) {
 		b.Helper()

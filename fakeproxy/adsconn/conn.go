@@ -55,6 +55,8 @@ type Config struct {
 type Transport struct {
 	cfg     Config
 	senders *senders
+
+	connectTimeout, openTimeout time.Duration
 }
 
 // NewTransport returns a Transport, which must be closed.
@@ -62,7 +64,7 @@ func NewTransport(cfg Config) *Transport {
 	if cfg.MaxReceiveBytes == 0 {
 		cfg.MaxReceiveBytes = math.MaxInt
 	}
-	return &Transport{cfg: cfg, senders: newSenders()}
+	return &Transport{cfg: cfg, senders: newSenders(), connectTimeout: connectTimeout, openTimeout: openTimeout}
 }
 
 // Close ends the goroutines that the connections share, and waits for them. All
@@ -148,19 +150,15 @@ func (c *Conn) release() error {
 	}
 	cc := c.cc
 	c.cc = nil
-	var err error
-	if s := c.socket.Swap(nil); s != nil {
-		// grpc-go says farewell before it closes, and would wait for that for 5 s.
-		err = s.SetWriteDeadline(time.Now().Add(closeTimeout))
-	}
-	return errors.Join(ignoreClosed(err), cc.Close())
+	c.socket.Store(nil)
+	return cc.Close()
 }
 
 func (c *Conn) options(to address.Address) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(c.dialer(to)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: c.transport.connectTimeout}),
 		grpc.WithNoProxy(),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
@@ -184,7 +182,7 @@ func (c *Conn) open(ctx context.Context, cancel context.CancelCauseFunc, method 
 	if err != nil {
 		return nil, 0, err
 	}
-	timeout := time.AfterFunc(openTimeout, func() { cancel(errOpenTimeout) })
+	timeout := time.AfterFunc(c.transport.openTimeout, func() { cancel(errOpenTimeout) })
 	defer timeout.Stop()
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err != nil {

@@ -53,11 +53,3 @@ func bindWithoutPort(_ context.Context, _, _ string, c syscall.RawConn) error {
 	})
 	return errors.Join(err, opt)
 }
-
-// ignoreClosed returns err unless it says that a connection was closed already.
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}

@@ -103,6 +103,15 @@ func (s *socket) Close() error {
 	return s.Conn.Close()
 }
 
+// SetWriteDeadline bounds the writes of a connection that is being closed: grpc-go
+// calls it only then. It would wait 5 s for a peer that reads nothing.
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	if latest := time.Now().Add(closeTimeout); t.After(latest) {
+		t = latest
+	}
+	return s.Conn.SetWriteDeadline(t)
+}
+
 // Write writes frames to the socket. grpc-go's goroutines take turns in it.
 func (s *socket) Write(b []byte) (int, error) { return s.frames.Write(b) }
 

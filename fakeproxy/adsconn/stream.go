@@ -2,7 +2,7 @@ package adsconn
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"google.golang.org/grpc"
 
@@ -18,7 +18,7 @@ func method(v xds.Variant) string {
 	return service + "DeltaAggregatedResources"
 }
 
-var errOpenTimeout = fmt.Errorf("the control plane let no stream begin within %v", openTimeout)
+var errOpenTimeout = errors.New("the control plane let no stream begin in time")
 
 // Stream is one ADS stream.
 type Stream struct {
