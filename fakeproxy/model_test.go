@@ -35,7 +35,7 @@ type model struct {
 	serial  int
 
 	truth    map[string]map[string]versioned // by type URL and name
-	sub      map[string][]string             // sorted, as the client told
+	sub      map[string][]string             // sorted, as the client asked
 	held     map[string]map[string]versioned // what the client has accepted
 	accepted map[string]string               // version of the last accepted response
 }
@@ -130,14 +130,14 @@ func (m *model) push(url string, names, removed []string) {
 // acked waits for the ACK of a nonce.
 func (m *model) acked(url, nonce string) {
 	r := m.stream.Expect(url)
-	m.told(r)
+	m.noteSubscription(r)
 	if r.Nonce != "n-"+nonce || r.Error != "" {
 		m.t.Fatalf("got %+v, want an ACK of n-%s", r, nonce)
 	}
 }
 
-// told notes the subscription that a request tells.
-func (m *model) told(r adstest.Request) {
+// noteSubscription notes the subscription that a request has.
+func (m *model) noteSubscription(r adstest.Request) {
 	if isWhole(r.TypeURL) {
 		m.toldWhole(r)
 		return
@@ -177,7 +177,7 @@ func (m *model) follow(parent string, changed []string) {
 			if m.variant == xds.SotW && url == adstest.SRDS && len(wanted) == 0 {
 				m.sub[url] = nil // no request can tell
 			} else {
-				m.told(m.stream.Expect(url))
+				m.noteSubscription(m.stream.Expect(url))
 			}
 		}
 		if !slices.Equal(m.sub[url], wanted) {
@@ -248,7 +248,7 @@ func (m *model) reconnect(meanwhile func()) {
 
 // hello checks the first request for a type on a new stream.
 func (m *model) hello(r adstest.Request) {
-	m.told(r)
+	m.noteSubscription(r)
 	if m.variant == xds.SotW && (r.Version != m.accepted[r.TypeURL] || r.Nonce != "") {
 		m.t.Fatalf("first request %+v, want version %q and no nonce", r, m.accepted[r.TypeURL])
 	}
@@ -301,7 +301,7 @@ func (m *model) check() {
 			m.t.Fatalf("%s: lacks %v", td.Type, slices.Sorted(maps.Keys(want)))
 		}
 		if !isWhole(url) && !slices.Equal(td.Subscription, m.sub[url]) {
-			m.t.Fatalf("%s: subscription %q, told was %q", td.Type, td.Subscription, m.sub[url])
+			m.t.Fatalf("%s: subscription %q, asked for was %q", td.Type, td.Subscription, m.sub[url])
 		}
 	}
 }

@@ -18,10 +18,10 @@ type typeState struct {
 	version  []byte       // last accepted; kept over reconnects
 	nonce    []byte       // last received on this stream
 	rejected resource.Key // the payload of the last NACK
-	accepted bool         // ever
-	answered bool         // accepted on this stream
 	// responded is when the last response came, on any stream; 0 for never.
 	responded event.Time
+	accepted  bool // ever
+	answered  bool // accepted on this stream
 	asked     bool // a request was sent on this stream
 }
 
@@ -84,27 +84,27 @@ func (p *proxy) childNames(t xds.Type) *resource.NameSet {
 	return names
 }
 
-// subscribeToChildren adapts what the proxy asks for to the resources of type t that it now
-// holds, with one request for each type that this changes. rewarm are the
+// subscribeToChildren adapts what the proxy asks for to the resources of type t that
+// it now holds, with one request for each type that this changes. rewarm are the
 // endpoints that changed clusters wait for afresh. Needs mu.
 func (p *proxy) subscribeToChildren(t xds.Type, rewarm *resource.NameSet, at event.Time) []*event.ProxyEvent {
 	var events []*event.ProxyEvent
 	for _, c := range t.Children() {
-		n, names, warm := p.states[c], p.childNames(c), p.fleet.table.NoNames
+		old, names, warm := p.states[c], p.childNames(c), p.fleet.table.NoNames
 		if c == xds.EDS {
 			warm = rewarm
 		}
-		if names == n.Names && warm.Len() == 0 {
+		if names == old.Names && warm.Len() == 0 {
 			continue
 		}
-		s, next := p.fleet.table.Rename(n, c, names, warm)
+		s, next := p.fleet.table.Rename(old, c, names, warm)
 		p.states[c] = next
 		if p.stream != nil && s.Subscribe.Len()+s.Unsubscribe.Len() > 0 {
 			p.resubscribe(c, s)
 		}
 		p.startFetchTimeout(c, s.Awaited, at)
 		events = append(events, p.subscriptionEvents(c, s, at)...)
-		if next.Held != n.Held {
+		if next.Held != old.Held {
 			events = append(events, p.subscribeToChildren(c, p.fleet.table.NoNames, at)...)
 		}
 	}

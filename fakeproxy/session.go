@@ -58,7 +58,7 @@ func (p *proxy) session(ctx context.Context) (connected bool, err error) {
 	}()
 	p.attach(stream, stream.Address(), node)
 	p.goHalfOpen(misbehave.FromStream)
-	return false, p.serve(stream)
+	return false, p.serve(stream) //nolint:contextcheck // the stream's own, which ends with it
 }
 
 // open opens a stream, which must be closed, and encodes the node for it. It is done

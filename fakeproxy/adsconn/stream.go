@@ -33,10 +33,10 @@ type Stream struct {
 // Open opens a stream, and the connection if there is none. The stream ends with ctx
 // and must be closed.
 func (c *Conn) Open(ctx context.Context, v xds.Variant) (*Stream, error) {
-	s := &Stream{conn: c}
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &Stream{conn: c, ctx: ctx, cancel: cancel}
 	var err error
-	if s.grpc, s.addr, err = c.open(s.ctx, s.cancel, method(v)); err != nil {
+	if s.grpc, s.addr, err = c.open(ctx, cancel, method(v)); err != nil {
 		err = s.reason(err)
 		s.cancel(nil)
 		return nil, err
