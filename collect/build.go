@@ -9,13 +9,15 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 // builder makes the result of a closed Collector, of which nothing changes any
 // more.
 type builder struct {
 	c      *Collector
-	result *Result
+	result *result.Result
 }
 
 func (b *builder) build(f Final) {
@@ -26,29 +28,34 @@ func (b *builder) build(f Final) {
 	r.Propagation = b.propagation()
 	r.Volume = b.volume(steadyPhase)
 	r.Acks = b.acks()
-	if f.Held != nil && f.Truth != nil {
+	if f.Held != nil && f.Truth != nil && !f.Interrupted {
 		r.Convergence = b.c.converge(f)
 		for _, s := range b.c.shards {
 			r.Convergence.OrderingViolations += s.outOfOrder
 		}
 	}
-	r.Harness = &Harness{
-		ScheduleLag: b.times(b.c.mixed.scheduleLag),
+	var unstamped int64
+	for _, s := range b.c.shards {
+		unstamped += s.stampsBad
+	}
+	r.Harness = &result.Harness{
+		Unstamped:   unstamped,
+		ScheduleLag: b.times(b.c.totals.scheduleLag),
 		StampLag:    b.merged(func(s *shard) mergeable { return dense{s.stampLag} }, newTimes(), secondsPerNanosecond),
 	}
 	r.MutationRows = b.mutationRows()
 	r.ProxyRows = b.proxyRows()
-	r.Errors = append(r.Errors, r.Propagation.check()...)
+	r.Errors = append(r.Errors, contradictions(r.Propagation)...)
 	b.warn()
 }
 
 // times summarises a histogram of nanoseconds.
-func (b *builder) times(h *hdrhistogram.Histogram) *Distribution {
+func (b *builder) times(h *hdrhistogram.Histogram) *result.Distribution {
 	return b.distribution(h, secondsPerNanosecond)
 }
 
-func (b *builder) distribution(h *hdrhistogram.Histogram, scale float64) *Distribution {
-	d, err := distribution(h, scale)
+func (b *builder) distribution(h *hdrhistogram.Histogram, scale float64) *result.Distribution {
+	d, err := result.Summarize(h, scale)
 	if err != nil {
 		b.result.Errors = append(b.result.Errors, err.Error())
 	}
@@ -66,7 +73,7 @@ type dense struct{ *hdrhistogram.Histogram }
 func (d dense) MergeInto(dst *hdrhistogram.Histogram) int64 { return dst.Merge(d.Histogram) }
 
 // merged sums one histogram of every shard into an empty one.
-func (b *builder) merged(of func(*shard) mergeable, into *hdrhistogram.Histogram, scale float64) *Distribution {
+func (b *builder) merged(of func(*shard) mergeable, into *hdrhistogram.Histogram, scale float64) *result.Distribution {
 	for _, s := range b.c.shards {
 		if dropped := of(s).MergeInto(into); dropped > 0 {
 			b.result.Errors = append(b.result.Errors, fmt.Sprintf("merging histograms lost %d samples", dropped))
@@ -75,8 +82,8 @@ func (b *builder) merged(of func(*shard) mergeable, into *hdrhistogram.Histogram
 	return b.distribution(into, scale)
 }
 
-func (b *builder) proxies() *Proxies {
-	p := &Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int)}
+func (b *builder) proxies() *result.Proxies {
+	p := &result.Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int)}
 	for _, v := range b.c.cfg.Variants {
 		p.ByVariant[v.String()]++
 	}
@@ -98,16 +105,19 @@ func (b *builder) proxies() *Proxies {
 	return p
 }
 
-func (b *builder) sync() *Sync {
-	y := &Sync{
+func (b *builder) sync() *result.Sync {
+	y := &result.Sync{
 		TimeToReady:         b.merged(func(s *shard) mergeable { return s.timeToReady }, newTimes(), secondsPerNanosecond),
 		ReadyAgain:          b.merged(func(s *shard) mergeable { return s.again }, newTimes(), secondsPerNanosecond),
 		ConfigBytesPerProxy: b.merged(func(s *shard) mergeable { return s.configBytes }, hdrhistogram.New(1, maxBytes, fleetDigits), 1),
 		ConfigBytesByType:   make(map[string]int64),
 		Volume:              b.volume(syncPhase),
+		TimeToComplete:      b.merged(func(s *shard) mergeable { return s.timeToComplete }, newTimes(), secondsPerNanosecond),
+		IncompleteAtSteady:  b.c.totals.incomplete,
+		ClustersLacking:     b.c.totals.lacking,
 	}
 	for _, s := range b.c.shards {
-		y.Unexplained += s.unexplained[syncPhase]
+		y.UnknownStates += s.unknown[syncPhase]
 		for t, n := range s.configByType {
 			if n > 0 {
 				y.ConfigBytesByType[xds.Type(t).String()] += n
@@ -117,10 +127,10 @@ func (b *builder) sync() *Sync {
 	return y
 }
 
-func (b *builder) mutations(scheduled int) *Mutations {
-	r := &Mutations{Scheduled: scheduled, WarmUp: b.c.mixed.warmUp, ByKind: make(map[string]int)}
-	r.WriteTime = b.times(b.c.mixed.write)
-	for _, m := range b.c.mixed.all {
+func (b *builder) mutations(scheduled int) *result.Mutations {
+	r := &result.Mutations{Scheduled: scheduled, WarmUp: b.c.totals.warmUp, ByKind: make(map[string]int)}
+	r.WriteTime = b.times(b.c.totals.write)
+	for _, m := range b.c.totals.all {
 		if m.late {
 			r.Late++
 		}
@@ -138,9 +148,11 @@ func (b *builder) mutations(scheduled int) *Mutations {
 		}
 		switch {
 		case len(m.targets) == 0:
-			r.Silent++
-		case m.sums.unreached > 0:
+			r.Noop++
+		case m.sums.undelivered > 0:
 			r.Incomplete++
+		case m.sums.pending > 0:
+			r.Pending++
 		default:
 			r.Complete++
 		}
@@ -148,69 +160,61 @@ func (b *builder) mutations(scheduled int) *Mutations {
 	return r
 }
 
-func (b *builder) propagation() *Propagation {
-	sums := b.c.mixed.sums
-	p := &Propagation{}
+func (b *builder) propagation() *result.Propagation {
+	sums := b.c.totals.sums
+	p := &result.Propagation{}
 	for _, s := range b.c.shards {
 		sums.add(&s.sums)
-		p.Unexplained += s.unexplained[steadyPhase]
+		p.UnknownStates += s.unknown[steadyPhase]
 		p.Regressed += s.regressed
 		p.Recurred += s.recurred
 		room := maxExamples - len(p.Examples)
 		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
 	}
 	p.All = b.merged(func(s *shard) mergeable { return dense{s.all} }, newTimes(), secondsPerNanosecond)
-	p.Noise = b.c.mixed.blocks.noise()
-	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.mixed.fromAck, secondsPerNanosecond)
-	p.FirstProxy = b.times(b.c.mixed.first)
-	p.LastProxy = b.times(b.c.mixed.last)
+	p.Noise = b.c.totals.blocks.noise()
+	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.totals.fromAck, secondsPerNanosecond)
+	p.FirstProxy = b.times(b.c.totals.first)
+	p.LastProxy = b.times(b.c.totals.last)
 	p.Arrived = b.merged(func(s *shard) mergeable { return dense{s.arrived} }, newTimes(), secondsPerNanosecond)
-	p.LastArrived = b.times(b.c.mixed.lastArrived)
-	p.Spread = b.times(b.c.mixed.spread)
-	p.Expected, p.Deliveries, p.Superseded = sums.expected, sums.delivered, sums.superseded
-	p.Unreached, p.Interrupted, p.Retired = sums.unreached, sums.interrupted, sums.retired
+	p.LastArrived = b.times(b.c.totals.lastArrived)
+	p.Spread = b.times(b.c.totals.spread)
+	p.Expected, p.Deliveries, p.Coalesced = sums.expected, sums.delivered, sums.coalesced
+	p.Undelivered, p.Interrupted, p.Retired, p.Pending = sums.undelivered, sums.interrupted, sums.retired, sums.pending
 	p.Unobserved, p.Unrecordable, p.ReceivedBeforeAck = sums.unobserved, sums.unrecordable, sums.beforeAck
 	return p
 }
 
-func (b *builder) volume(in phase) *Volume {
-	v := &Volume{ByType: make(map[string]Traffic), ByVariant: make(map[string]VariantTraffic)}
+func (b *builder) volume(in phase) *result.Volume {
+	v := &result.Volume{ByType: make(map[string]result.Traffic), ByVariant: make(map[string]result.VariantTraffic)}
 	for _, s := range b.c.shards {
 		v.DuplicateResources += s.duplicates[in]
 		for variant := range s.traffic[in] {
 			for typ, t := range s.traffic[in][variant] {
-				v.add(xds.Variant(variant).String(), xds.Type(typ).String(), t)
+				addTraffic(v, xds.Variant(variant).String(), xds.Type(typ).String(), t)
 			}
 		}
 	}
 	return v
 }
 
-func (v *Volume) add(variant, typ string, t Traffic) {
-	if t == (Traffic{}) {
+// addTraffic counts traffic of a variant and a type.
+func addTraffic(v *result.Volume, variant, typ string, t result.Traffic) {
+	if t == (result.Traffic{}) {
 		return
 	}
-	v.ByType[typ] = v.ByType[typ].plus(t)
+	v.ByType[typ] = v.ByType[typ].Plus(t)
 	of := v.ByVariant[variant]
 	if of.ByType == nil {
-		of.ByType = make(map[string]Traffic)
+		of.ByType = make(map[string]result.Traffic)
 	}
-	of.Traffic = of.plus(t)
-	of.ByType[typ] = of.ByType[typ].plus(t)
+	of.Traffic = of.Plus(t)
+	of.ByType[typ] = of.ByType[typ].Plus(t)
 	v.ByVariant[variant] = of
 }
 
-func (t Traffic) plus(o Traffic) Traffic {
-	return Traffic{
-		Responses: t.Responses + o.Responses,
-		Resources: t.Resources + o.Resources,
-		Removed:   t.Removed + o.Removed,
-		Bytes:     t.Bytes + o.Bytes,
-	}
-}
-
-func (b *builder) acks() *Acks {
-	a := &Acks{NacksByType: make(map[string]int64)}
+func (b *builder) acks() *result.Acks {
+	a := &result.Acks{NacksByType: make(map[string]int64)}
 	a.AnswerTime = b.merged(func(s *shard) mergeable { return dense{s.answer} }, newCoarse(), secondsPerNanosecond)
 	var loops int64
 	reasons := make(failures)
@@ -235,18 +239,14 @@ func (b *builder) acks() *Acks {
 
 // warn adds the caveats that the numbers themselves show.
 func (b *builder) warn() {
-	var bad int64
-	for _, s := range b.c.shards {
-		bad += s.stampsBad
-	}
 	r := b.result
 	for _, w := range []struct {
 		n    int64
 		text string
 	}{
-		{b.c.strays.Load(), "events ignored because their proxy is not in the fleet"},
-		{bad, "responses without a usable time of arrival (left out of stampLag)"},
-		{int64(b.c.mixed.issuedEarly), "mutations issued before their intended time (left out of scheduleLag)"},
+		{b.c.ignored.Load(), "events ignored because their proxy is not in the fleet"},
+		{r.Harness.Unstamped, "responses without a usable time of arrival (left out of stampLag)"},
+		{int64(b.c.totals.issuedEarly), "mutations issued before their scheduled time (left out of scheduleLag)"},
 		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
 		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},
 		{r.Propagation.Recurred, "received states that show that an earlier one, which recurred in the mesh, was attributed to a mutation too early: that many deliveries at least are reported too fast"},
@@ -258,41 +258,41 @@ func (b *builder) warn() {
 	}
 }
 
-func (b *builder) mutationRows() []MutationRow {
-	rows := make([]MutationRow, 0, len(b.c.mixed.all))
+func (b *builder) mutationRows() []rows.Mutation {
+	all := make([]rows.Mutation, 0, len(b.c.totals.all))
 	start := event.Time(b.c.steadyAt.Load())
-	for _, m := range b.c.mixed.all {
-		row := MutationRow{
+	for _, m := range b.c.totals.all {
+		row := rows.Mutation{
 			Seq: m.seq, Op: m.op, Kind: m.kind, Step: m.step, Service: m.service, Object: m.object,
-			Intended: m.intended.Sub(start).Seconds(), Issued: m.issued.Sub(start).Seconds(),
-			Late: m.late, Silent: len(m.targets) == 0, Failed: m.failed && !m.seen,
-			Expected: m.sums.expected, Delivered: m.sums.delivered, Superseded: m.sums.superseded,
-			Unreached: m.sums.unreached, Interrupted: m.sums.interrupted, Retired: m.sums.retired,
+			Scheduled: m.scheduled.Sub(start).Seconds(), Issued: m.issued.Sub(start).Seconds(),
+			Late: m.late, Noop: len(m.targets) == 0, Failed: m.failed && !m.seen,
+			Expected: m.sums.expected, Delivered: m.sums.delivered, Coalesced: m.sums.coalesced,
+			Undelivered: m.sums.undelivered, Interrupted: m.sums.interrupted, Retired: m.sums.retired,
 			Sampled: m.sampled,
 		}
 		if m.acked != 0 {
 			row.Acked = m.acked.Sub(start).Seconds()
 		}
 		if m.sampled {
-			row.First, row.Last = m.firstAt.Sub(m.intended).Seconds(), m.lastAt.Sub(m.intended).Seconds()
+			row.First, row.Last = m.firstAt.Sub(m.scheduled).Seconds(), m.lastAt.Sub(m.scheduled).Seconds()
 			row.Median, row.P99 = float64(m.median)*secondsPerNanosecond, float64(m.p99)*secondsPerNanosecond
 		}
-		rows = append(rows, row)
+		all = append(all, row)
 	}
-	slices.SortFunc(rows, func(x, y MutationRow) int { return cmp.Compare(x.Seq, y.Seq) })
-	return rows
+	slices.SortFunc(all, func(x, y rows.Mutation) int { return cmp.Compare(x.Seq, y.Seq) })
+	return all
 }
 
-func (b *builder) proxyRows() []ProxyRow {
-	rows := make([]ProxyRow, 0, b.c.cfg.Proxies)
+func (b *builder) proxyRows() []rows.Proxy {
+	all := make([]rows.Proxy, 0, b.c.cfg.Proxies)
 	for p := range b.c.cfg.Proxies {
 		px := b.c.shards[p/b.c.shardSize].proxy(p)
-		row := ProxyRow{
+		row := rows.Proxy{
 			Proxy: p, Variant: b.c.cfg.Variants[p].String(),
 			Ready: px.wasReady, TimeToReady: px.timeToReady.Seconds(), ConfigBytes: px.configBytes,
 			Disconnects: px.disconnects, Refused: px.refused,
 			Responses: px.responses, Bytes: px.bytes, Nacks: px.nacks,
-			Deliveries: px.delivered, Unreached: px.unreached, Interrupted: px.interrupted, Diverged: px.diverged,
+			Deliveries: px.delivered, Undelivered: px.undelivered, Interrupted: px.interrupted, Diverged: px.diverged,
 		}
 		if len(b.c.cfg.Names) > 0 {
 			row.Name = b.c.cfg.Names[p]
@@ -303,7 +303,7 @@ func (b *builder) proxyRows() []ProxyRow {
 			row.P99 = float64(min(q[1], px.longest)) * secondsPerNanosecond
 			row.Max = float64(px.longest) * secondsPerNanosecond
 		}
-		rows = append(rows, row)
+		all = append(all, row)
 	}
-	return rows
+	return all
 }

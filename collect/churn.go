@@ -14,7 +14,7 @@ func (c *Collector) Begin(em *event.Mutation) {
 	m := &mutation{
 		seq: em.Seq, op: em.Op, kind: em.Kind, step: em.Step,
 		service: em.Service, object: em.Object,
-		intended: em.Scheduled, issued: em.Issued,
+		scheduled: em.Scheduled, issued: em.Issued,
 		late: em.Issued.Sub(em.Scheduled) > c.cfg.LateAfter,
 	}
 	for _, state := range em.States {
@@ -48,24 +48,24 @@ func (c *Collector) Begin(em *event.Mutation) {
 
 // enter registers a mutation; false if the run is over.
 func (c *Collector) enter(m *mutation) bool {
-	c.mixed.Lock()
-	defer c.mixed.Unlock()
-	if c.mixed.closed {
+	c.totals.Lock()
+	defer c.totals.Unlock()
+	if c.totals.closed {
 		return false
 	}
-	c.mixed.open[m.seq] = m
+	c.totals.open[m.seq] = m
 	if !m.steady {
-		c.mixed.warmUp++
+		c.totals.warmUp++
 		return true
 	}
-	c.mixed.all = append(c.mixed.all, m)
-	if c.mixed.scheduleLag.RecordValue(int64(m.issued.Sub(m.intended))) != nil {
-		c.mixed.issuedEarly++
+	c.totals.all = append(c.totals.all, m)
+	if c.totals.scheduleLag.RecordValue(int64(m.issued.Sub(m.scheduled))) != nil {
+		c.totals.issuedEarly++
 	}
 	return true
 }
 
-// expect makes pairs of m with the shard's proxies that are ready and subscribed.
+// expect makes pairs of m with the shard's proxies that are ready and owe it.
 func (s *shard) expect(m *mutation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,11 +90,14 @@ func (s *shard) expectedLocked(m *mutation) (bitset, int) {
 	var pending bitset
 	count := 0
 	for i, ready := range s.ready {
-		var subscribed uint64
+		var owing uint64
 		for _, t := range m.targets {
-			subscribed |= s.words(t.cluster.subscribed)[i]
+			owing |= s.words(t.cluster.subscribed)[i]
+			if t.cluster.baseline {
+				owing |= s.unscoped[i]
+			}
 		}
-		word := ready & subscribed
+		word := ready & owing
 		if s.lastReady > m.issued {
 			word &^= s.readyAfterLocked(i, word, m.issued)
 		}
@@ -125,13 +128,13 @@ func (s *shard) readyAfterLocked(i int, word uint64, t event.Time) uint64 {
 // End takes note of the API server's answer to a mutation that Begin was called
 // for: Acked and Err must be set.
 func (c *Collector) End(em *event.Mutation) {
-	c.mixed.Lock()
-	m := c.mixed.open[em.Seq]
-	delete(c.mixed.open, em.Seq)
+	c.totals.Lock()
+	m := c.totals.open[em.Seq]
+	delete(c.totals.open, em.Seq)
 	if m != nil && m.steady && em.Err == nil {
-		_ = c.mixed.write.RecordValue(int64(em.Acked.Sub(em.Issued))) // over an hour: no figure to keep
+		_ = c.totals.write.RecordValue(int64(em.Acked.Sub(em.Issued))) // over an hour: no figure to keep
 	}
-	c.mixed.Unlock()
+	c.totals.Unlock()
 	if m == nil {
 		return // begun after the end of the run, or ended before
 	}
@@ -145,11 +148,11 @@ func (c *Collector) End(em *event.Mutation) {
 	l.early = nil
 	l.mu.Unlock()
 	if m.acked != 0 && len(early) > 0 {
-		c.mixed.Lock()
+		c.totals.Lock()
 		for _, at := range early {
-			sampleFromAck(c.mixed.fromAck, &c.mixed.sums, at, m.acked)
+			sampleFromAck(c.totals.fromAck, &c.totals.sums, at, m.acked)
 		}
-		c.mixed.Unlock()
+		c.totals.Unlock()
 	}
 	c.release(m)
 }
@@ -199,26 +202,26 @@ func (c *Collector) finalise(m *mutation) {
 	if m.sampled {
 		q := l.latencies.ValueAtPercentilesSlice([]float64{50, 99})
 		// A bucket's upper edge may lie above the last sample, which is exact.
-		last := int64(m.lastAt.Sub(m.intended))
+		last := int64(m.lastAt.Sub(m.scheduled))
 		m.median, m.p99 = min(q[0], last), min(q[1], last)
 	}
 	latencies := l.latencies
 	l.mu.Unlock()
 	m.live.Store(nil)
-	c.mixed.Lock()
-	defer c.mixed.Unlock()
+	c.totals.Lock()
+	defer c.totals.Unlock()
 	if m.sampled && m.steady {
-		c.mixed.blocks.add(m.intended.Sub(event.Time(c.steadyAt.Load())), latencies)
+		c.totals.blocks.add(m.scheduled.Sub(event.Time(c.steadyAt.Load())), latencies)
 	}
 	if m.steady {
-		c.mixed.finalised++
+		c.totals.finalised++
 	}
-	if !m.sampled || m.sums.unreached > 0 {
+	if !m.sampled || m.sums.undelivered > 0 || m.sums.pending > 0 {
 		return
 	}
 	// Within the range of s.all, which has taken both: see sampleLocked.
-	_ = c.mixed.first.RecordValue(int64(m.firstAt.Sub(m.intended)))
-	_ = c.mixed.last.RecordValue(int64(m.lastAt.Sub(m.intended)))
-	_ = c.mixed.lastArrived.RecordValue(int64(m.lastArrived.Sub(m.intended)))
-	_ = c.mixed.spread.RecordValue(int64(m.lastAt.Sub(m.firstAt)))
+	_ = c.totals.first.RecordValue(int64(m.firstAt.Sub(m.scheduled)))
+	_ = c.totals.last.RecordValue(int64(m.lastAt.Sub(m.scheduled)))
+	_ = c.totals.lastArrived.RecordValue(int64(m.lastArrived.Sub(m.scheduled)))
+	_ = c.totals.spread.RecordValue(int64(m.lastAt.Sub(m.firstAt)))
 }

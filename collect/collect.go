@@ -3,7 +3,6 @@ package collect
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Config says what a Collector collects.
@@ -23,19 +23,24 @@ type Config struct {
 	// Variants and Names have an entry per proxy. Names may be empty.
 	Variants []xds.Variant
 	Names    []string
+	// Scoped says of each proxy that it has to know only what it subscribes to, as a
+	// waypoint or a gateway does. The others have to know every cluster of Baseline.
+	// Empty: none is.
+	Scoped []bool
+	// ReplicaOf has, for each address of the control plane, the number of the replica
+	// that it belongs to. Empty means one replica.
+	ReplicaOf []int
 	// Clock is the run's clock.
 	Clock event.Clock
 	// Baseline is the state of every service before the first mutation.
 	Baseline []ServiceStates
-	// LateAfter is how long after its intended time a mutation may be issued
+	// LateAfter is how long after its scheduled time a mutation may be issued
 	// before it counts as late; zero means 10 ms.
 	LateAfter time.Duration
 	// SettleAfter is how long after a mutation was issued a pair whose proxy
 	// shows the newest state stops being pending, although it received nothing
 	// since; zero means 10 s, the longest that istiod debounces by default.
 	SettleAfter time.Duration
-	// Log may be nil.
-	Log *slog.Logger
 }
 
 // ServiceStates are the states of one service's clusters.
@@ -56,6 +61,9 @@ func (cfg *Config) Validate() error {
 	}
 	if len(cfg.Names) > 0 && len(cfg.Names) != cfg.Proxies {
 		errs = append(errs, fmt.Errorf("collector: %d names for %d proxies: give each proxy one, or none", len(cfg.Names), cfg.Proxies))
+	}
+	if len(cfg.Scoped) > 0 && len(cfg.Scoped) != cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d scopes for %d proxies: give each proxy one, or none", len(cfg.Scoped), cfg.Proxies))
 	}
 	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
 		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
@@ -82,21 +90,22 @@ type Collector struct {
 	cfg       Config
 	shardSize int // a multiple of 64
 	shards    []*shard
+	baseline  int32 // clusters in Config.Baseline
 
 	// Safe for concurrent use.
 	clusters clusters
 	steadyAt atomic.Int64 // event.Time; 0 before the steady phase
 	ramp     atomic.Pointer[ramp]
-	strays   atomic.Int64 // events of proxies that do not exist
-	mixed    mixed
+	ignored  atomic.Int64 // events of proxies that do not exist
+	totals   totals
 	settled  settled
 
 	finishing sync.Mutex
-	result    *Result // guarded by finishing; set by Finish
+	result    *result.Result // guarded by finishing; set by Finish
 }
 
 // mixed is what does not belong to a shard.
-type mixed struct {
+type totals struct {
 	sync.Mutex
 	open        map[uint64]*mutation // begun and not ended, by Seq
 	all         []*mutation          // of the steady phase
@@ -104,6 +113,9 @@ type mixed struct {
 	warmUp      int
 	finalised   int // of all
 	issuedEarly int
+	// At the start of steady load: see countIncomplete.
+	incomplete  int
+	lacking     int64
 	scheduleLag *hdrhistogram.Histogram
 	write       *hdrhistogram.Histogram // issued to acked
 	first       *hdrhistogram.Histogram
@@ -133,14 +145,18 @@ func New(cfg Config) (*Collector, error) {
 	if cfg.SettleAfter == 0 {
 		cfg.SettleAfter = defaultSettleAfter
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	words := (cfg.Proxies + 63) / 64
 	c := &Collector{cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards)}
 	for first := 0; first < cfg.Proxies; first += c.shardSize {
 		end := min(first+c.shardSize, cfg.Proxies)
-		c.shards = append(c.shards, newShard(len(c.shards), first, end))
+		s := newShard(len(c.shards), first, end)
+		for p := first; p < end; p++ {
+			if !c.scoped(p) {
+				s.unscoped.set(p - first)
+			}
+		}
+		s.byReplica = newReplicas(cfg.ReplicaOf)
+		c.shards = append(c.shards, s)
 	}
 	c.clusters.proxies = cfg.Proxies
 	known := make(map[string]*cluster)
@@ -153,7 +169,8 @@ func New(cfg Config) (*Collector, error) {
 		}
 	}
 	c.clusters.byName.Store(&known)
-	m := &c.mixed
+	c.baseline = int32(len(known)) //nolint:gosec // far below 2^31
+	m := &c.totals
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
 	m.spread, m.fromAck, m.write, m.lastArrived = newTimes(), newTimes(), newTimes(), newTimes()
@@ -161,12 +178,13 @@ func New(cfg Config) (*Collector, error) {
 }
 
 // BeginSteady ends the sync phase and the warm-up: from now on mutations have
-// pairs, and traffic counts as volume. Mutations intended before are warm-up.
+// pairs, and traffic counts as volume. Mutations scheduled before are warm-up.
 // It returns the instant, from which the offsets of mutations.csv count: let
 // the schedule start there.
 func (c *Collector) BeginSteady() event.Time {
 	now := c.cfg.Clock.Now()
 	c.steadyAt.Store(int64(now))
+	c.countIncomplete()
 	return now
 }
 
@@ -202,7 +220,7 @@ func (c *Collector) steady(t event.Time) bool {
 // shardOf returns the shard of proxy p; nil, counted, if there is no such proxy.
 func (c *Collector) shardOf(p int) *shard {
 	if p < 0 || p >= c.cfg.Proxies {
-		c.strays.Add(1)
+		c.ignored.Add(1)
 		return nil
 	}
 	return c.shards[p/c.shardSize]
@@ -232,9 +250,9 @@ func (c *Collector) Progress() Progress {
 		p.Responses += int(s.responses)
 		s.mu.Unlock()
 	}
-	c.mixed.Lock()
-	defer c.mixed.Unlock()
-	p.Issued, p.Complete = len(c.mixed.all), c.mixed.finalised
+	c.totals.Lock()
+	defer c.totals.Unlock()
+	p.Issued, p.Complete = len(c.totals.all), c.totals.finalised
 	return p
 }
 
@@ -271,7 +289,7 @@ func (c *Collector) countSettled() int {
 				continue
 			}
 			for p := range o.live.Load().pendingIn(s) {
-				if o.shown(p) {
+				if o.shown(s, p) {
 					count++
 				}
 			}

@@ -12,14 +12,15 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 const ms = time.Millisecond
 
 // pairs compares the books of the pairs with what is wanted.
-func pairs(t *testing.T, got *collect.Propagation, want collect.Propagation) {
+func pairs(t *testing.T, got *result.Propagation, want result.Propagation) {
 	t.Helper()
-	ignore := cmpopts.IgnoreFields(collect.Propagation{}, "All", "Arrived", "LastArrived", "FromAck", "FirstProxy", "LastProxy", "Spread", "Examples")
+	ignore := cmpopts.IgnoreFields(result.Propagation{}, "All", "Arrived", "LastArrived", "FromAck", "FirstProxy", "LastProxy", "Spread", "Examples")
 	if diff := cmp.Diff(&want, got, ignore); diff != "" {
 		t.Errorf("propagation (-want +got):\n%s", diff)
 	}
@@ -39,8 +40,8 @@ func TestLatencyCountsFromIntendedAndFromAck(t *testing.T) {
 	r.pass(100 * ms)
 	r.receive(1, "a", 2)
 
-	result := r.finish()
-	p := result.Propagation
+	res := r.finish()
+	p := res.Propagation
 	for name, x := range map[string]struct {
 		got  float64
 		want time.Duration
@@ -48,15 +49,15 @@ func TestLatencyCountsFromIntendedAndFromAck(t *testing.T) {
 		"all.max": {p.All.Max, 200 * ms}, "all.p50": {p.All.P50, 100 * ms},
 		"fromAck.max": {p.FromAck.Max, 170 * ms}, "firstProxy": {p.FirstProxy.P50, 100 * ms},
 		"lastProxy": {p.LastProxy.P50, 200 * ms}, "spread": {p.Spread.P50, 100 * ms},
-		"scheduleLag": {result.Harness.ScheduleLag.P99, 20 * ms},
+		"scheduleLag": {res.Harness.ScheduleLag.P99, 20 * ms},
 	} {
 		if !near(duration(x.got), x.want) {
 			t.Errorf("%s = %s, want %s", name, duration(x.got), x.want)
 		}
 	}
-	pairs(t, p, collect.Propagation{Expected: 2, Deliveries: 2})
-	if result.Mutations.Late != 1 {
-		t.Errorf("late = %d, want 1: issued 20 ms after intended", result.Mutations.Late)
+	pairs(t, p, result.Propagation{Expected: 2, Deliveries: 2})
+	if res.Mutations.Late != 1 {
+		t.Errorf("late = %d, want 1: issued 20 ms after scheduled", res.Mutations.Late)
 	}
 }
 
@@ -66,9 +67,9 @@ func TestLaterStateDeliversOlderMutations(t *testing.T) {
 	r.mutate(3, "a")
 	r.mutate(4, "a")
 	r.receive(0, "a", 3)
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 3, Deliveries: 2, Superseded: 1, Unreached: 1})
-	if got := *result.Mutations; got.Complete != 2 || got.Incomplete != 1 || got.Applied != 3 {
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 3, Deliveries: 2, Coalesced: 1, Undelivered: 1})
+	if got := *res.Mutations; got.Complete != 2 || got.Incomplete != 1 || got.Applied != 3 {
 		t.Errorf("mutations = %+v, want 3 applied, 2 complete, 1 incomplete", got)
 	}
 }
@@ -83,38 +84,38 @@ func TestDeliveredOnlyWhenEverySubscribedClusterHasArrived(t *testing.T) {
 	}
 	r.pass(10 * ms)
 	r.receive(0, "b", 2)
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 1, Deliveries: 1})
-	if got := duration(result.Propagation.All.Max); !near(got, 21*ms) {
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 1, Deliveries: 1})
+	if got := duration(res.Propagation.All.Max); !near(got, 21*ms) {
 		t.Errorf("latency = %s, want that of the last cluster, 21 ms", got)
 	}
 }
 
-func TestUnsubscribedClusterIsNotAwaited(t *testing.T) {
-	r := newRig(t, 2, "a", "b")
+func TestUnsubscribedClusterIsNotAwaitedOfAScopedProxy(t *testing.T) {
+	r := newScopedRig(t, true, 2, "a", "b")
 	r.happen(0, event.Unsubscribed, "b")
 	r.happen(1, event.Unsubscribed, "a", "b")
 	r.mutate(2, "a", "b")
 	r.receive(0, "a", 2)
-	pairs(t, r.finish().Propagation, collect.Propagation{Expected: 1, Deliveries: 1})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 1, Deliveries: 1})
 }
 
-func TestUnsubscribingEndsPairs(t *testing.T) {
-	r := newRig(t, 2, "a", "b")
+func TestUnsubscribingEndsPairsOfAScopedProxy(t *testing.T) {
+	r := newScopedRig(t, true, 2, "a", "b")
 	r.mutate(2, "a", "b")
 	r.receive(0, "a", 2)
 	r.happen(0, event.Unsubscribed, "b")
 	r.happen(1, event.Unsubscribed, "a", "b")
-	pairs(t, r.finish().Propagation, collect.Propagation{Expected: 2, Deliveries: 1, Retired: 1})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 2, Deliveries: 1, Retired: 1})
 }
 
 func TestSilentMutationHasNoPairs(t *testing.T) {
 	r := newRig(t, 3, "a")
 	r.mutate(0)
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{})
-	if got := result.Mutations; got.Silent != 1 || got.Applied != 1 || got.Complete != 0 {
-		t.Errorf("mutations = %+v, want one silent and none complete", got)
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{})
+	if got := res.Mutations; got.Noop != 1 || got.Applied != 1 || got.Complete != 0 {
+		t.Errorf("mutations = %+v, want one no-op and none complete", got)
 	}
 }
 
@@ -124,7 +125,7 @@ func TestDisconnectInterruptsAndRetirementRetires(t *testing.T) {
 	r.happen(0, event.Disconnected)
 	r.happen(1, event.Retired)
 	r.receive(2, "a", 2)
-	pairs(t, r.finish().Propagation, collect.Propagation{Expected: 3, Deliveries: 1, Interrupted: 1, Retired: 1})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 3, Deliveries: 1, Interrupted: 1, Retired: 1})
 }
 
 func TestReconnectedProxyHasPairsOnlyWithLaterMutations(t *testing.T) {
@@ -138,10 +139,10 @@ func TestReconnectedProxyHasPairsOnlyWithLaterMutations(t *testing.T) {
 	r.pass(ms)
 	r.mutate(3, "a")
 	r.receive(0, "a", 3)
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 1, Deliveries: 1})
-	if result.Proxies.Disconnects != 1 || result.Sync.ReadyAgain == nil {
-		t.Errorf("proxies = %+v, want a disconnect and a second ready", result.Proxies)
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 1, Deliveries: 1})
+	if res.Proxies.Disconnects != 1 || res.Sync.ReadyAgain == nil {
+		t.Errorf("proxies = %+v, want a disconnect and a second ready", res.Proxies)
 	}
 }
 
@@ -152,7 +153,7 @@ func TestAnyStateOfTheMeshIsExplainedAfterReconnect(t *testing.T) {
 	r.happen(0, event.Disconnected)
 	r.happen(0, event.Connected)
 	r.receive(0, "a", baseState) // a replica that lags behind
-	pairs(t, r.finish().Propagation, collect.Propagation{Expected: 1, Deliveries: 1})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 1, Deliveries: 1})
 }
 
 func TestNewestMatchCountsWhereAStateRecurs(t *testing.T) {
@@ -160,7 +161,7 @@ func TestNewestMatchCountsWhereAStateRecurs(t *testing.T) {
 	r.mutate(2, "a")
 	r.mutate(baseState, "a")
 	r.receive(0, "a", baseState)
-	pairs(t, r.finish().Propagation, collect.Propagation{Expected: 2, Deliveries: 2, Superseded: 1})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 2, Deliveries: 2, Coalesced: 1})
 }
 
 func TestStateReceivedBeforeAMutationWasIssuedIsNotItsEffect(t *testing.T) {
@@ -171,8 +172,8 @@ func TestStateReceivedBeforeAMutationWasIssuedIsNotItsEffect(t *testing.T) {
 	r.mutate(baseState, "a")
 	r.now = before // stamped before, handed over after
 	r.receive(0, "a", baseState)
-	result := r.Finish(collect.Final{})
-	pairs(t, result.Propagation, collect.Propagation{Expected: 2, Deliveries: 2, Unobserved: 2})
+	res := r.Finish(collect.Final{})
+	pairs(t, res.Propagation, result.Propagation{Expected: 2, Deliveries: 2, Unobserved: 2})
 }
 
 func TestRecurrenceWithoutAResponseSettles(t *testing.T) {
@@ -185,10 +186,10 @@ func TestRecurrenceWithoutAResponseSettles(t *testing.T) {
 	if got := r.Pending(); got != 0 {
 		t.Errorf("pending = %d, want 0: proxy 0 has shown the newest state all along", got)
 	}
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 4, Deliveries: 4, Unobserved: 2})
-	if result.Propagation.All.Count != 2 {
-		t.Errorf("latencies = %d, want 2: nothing was sent to proxy 0", result.Propagation.All.Count)
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 4, Deliveries: 4, Unobserved: 2})
+	if res.Propagation.All.Count != 2 {
+		t.Errorf("latencies = %d, want 2: nothing was sent to proxy 0", res.Propagation.All.Count)
 	}
 }
 
@@ -200,7 +201,7 @@ func TestUnexplainedAndRegressedStatesAreCountedWithExamples(t *testing.T) {
 	r.receive(0, "a", baseState)
 	r.receive(0, "a", 2)
 	p := r.finish().Propagation
-	pairs(t, p, collect.Propagation{Expected: 1, Deliveries: 1, Unexplained: 2, Regressed: 1})
+	pairs(t, p, result.Propagation{Expected: 1, Deliveries: 1, UnknownStates: 2, Regressed: 1})
 	if len(p.Examples) != 2 {
 		t.Fatalf("examples = %+v, want two", p.Examples)
 	}
@@ -216,7 +217,7 @@ func TestRepeatedStateIsNoAnomaly(t *testing.T) {
 	r := newRig(t, 1, "a")
 	r.receive(0, "a", baseState)
 	r.receive(0, "foreign", 77)
-	pairs(t, r.finish().Propagation, collect.Propagation{})
+	pairs(t, r.finish().Propagation, result.Propagation{})
 }
 
 func TestFailedWriteIsWithdrawnUnlessSeen(t *testing.T) {
@@ -226,9 +227,9 @@ func TestFailedWriteIsWithdrawnUnlessSeen(t *testing.T) {
 	arrived := r.issue(3, "a")
 	r.receive(0, "a", 3)
 	r.answer(arrived, errors.New("timeout"))
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 2, Deliveries: 1, Unreached: 1})
-	if got := result.Mutations; got.Failed != 1 || got.FailedButSeen != 1 || got.Applied != 1 {
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 2, Deliveries: 1, Undelivered: 1})
+	if got := res.Mutations; got.Failed != 1 || got.FailedButSeen != 1 || got.Applied != 1 {
 		t.Errorf("mutations = %+v, want one failed and one seen", got)
 	}
 }
@@ -244,14 +245,14 @@ func TestReceiptBeforeAckIsCountedNotClamped(t *testing.T) {
 	m.Acked = acked
 	r.End(m)
 	p := r.finish().Propagation
-	pairs(t, p, collect.Propagation{Expected: 2, Deliveries: 2, ReceivedBeforeAck: 1})
+	pairs(t, p, result.Propagation{Expected: 2, Deliveries: 2, ReceivedBeforeAck: 1})
 	if p.FromAck.Count != 1 || !near(duration(p.FromAck.Max), 4*ms) {
 		t.Errorf("fromAck = %+v, want one sample of 4 ms", p.FromAck)
 	}
 }
 
 func TestWorkBeforeTheSteadyPhaseIsApart(t *testing.T) {
-	r := newSyncing(t, 1, "a")
+	r := newSyncing(t, false, 1, "a")
 	r.connect(0, "a")
 	r.receive(0, "a", 5)
 	m := r.issue(2, "a")
@@ -261,12 +262,12 @@ func TestWorkBeforeTheSteadyPhaseIsApart(t *testing.T) {
 	r.pass(ms)
 	r.mutate(3, "a")
 	r.receive(0, "a", 3)
-	result := r.finish()
-	pairs(t, result.Propagation, collect.Propagation{Expected: 1, Deliveries: 1})
-	if result.Mutations.WarmUp != 1 || result.Mutations.Applied != 1 || result.Sync.Unexplained != 1 {
-		t.Errorf("mutations = %+v, sync = %+v: want the warm-up apart", result.Mutations, result.Sync)
+	res := r.finish()
+	pairs(t, res.Propagation, result.Propagation{Expected: 1, Deliveries: 1})
+	if res.Mutations.WarmUp != 1 || res.Mutations.Applied != 1 || res.Sync.UnknownStates != 1 {
+		t.Errorf("mutations = %+v, sync = %+v: want the warm-up apart", res.Mutations, res.Sync)
 	}
-	if got, early := result.Volume.ByType["eds"].Responses, result.Sync.Volume.ByType["eds"].Responses; got != 1 || early != 3 {
+	if got, early := res.Volume.ByType["eds"].Responses, res.Sync.Volume.ByType["eds"].Responses; got != 1 || early != 3 {
 		t.Errorf("eds responses = %d steady, %d before; want 1 and 3", got, early)
 	}
 }
@@ -306,7 +307,7 @@ func TestNothingCountsAfterFinish(t *testing.T) {
 	r.mutate(3, "a")
 	r.receive(0, "a", 3)
 	r.happen(0, event.Retired)
-	if again := r.finish(); again != first || again.Propagation.Unreached != 1 || again.Mutations.Unanswered != 1 {
+	if again := r.finish(); again != first || again.Propagation.Undelivered != 1 || again.Mutations.Unanswered != 1 {
 		t.Errorf("after finish: %+v, %+v", again.Propagation, again.Mutations)
 	}
 }
@@ -343,7 +344,7 @@ func TestStateThatRecursIsNoStepBackward(t *testing.T) {
 	r.receive(0, "a", 1) // shows that it was the first
 	r.receive(0, "a", 7)
 	p := r.finish().Propagation
-	if p.Unexplained != 0 || p.Recurred != 1 || p.Unreached != 0 || p.Deliveries != 3 {
+	if p.UnknownStates != 0 || p.Recurred != 1 || p.Undelivered != 0 || p.Deliveries != 3 {
 		t.Errorf("propagation: %+v", p)
 	}
 }

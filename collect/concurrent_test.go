@@ -44,8 +44,8 @@ func TestConcurrentUseKeepsTheBooks(t *testing.T) {
 	churn.Wait()
 	l.over.Store(true)
 	fleet.Wait()
-	if p := l.finish().Propagation; p.Expected == 0 || p.Unexplained > 0 {
-		t.Errorf("propagation = %+v, want pairs and no unexplained state", p)
+	if p := l.finish().Propagation; p.Expected == 0 || p.UnknownStates > 0 {
+		t.Errorf("propagation = %+v, want pairs and no unknown states", p)
 	}
 }
 

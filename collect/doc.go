@@ -8,7 +8,7 @@
 // same cluster, has then arrived at that proxy.
 //
 // Each pair of a mutation and a proxy that was ready and subscribed when the
-// mutation was issued ends in exactly one way: delivered, unreached,
+// mutation was issued ends in exactly one way: delivered, undelivered,
 // interrupted (the proxy lost its stream) or retired (the proxy left, or no
 // longer asks for anything that the mutation changed). Finish checks that the
 // four add up to the pairs expected, and says so in the result if they do not.
@@ -24,7 +24,7 @@
 // counts as applied.
 //
 // Times are nanoseconds inside and seconds in the result. Latencies count from
-// the intended time, and beside it from the acknowledgement. A receipt that
+// the scheduled time, and beside it from the acknowledgement. A receipt that
 // precedes the acknowledgement has a negative latency, which no HdrHistogram
 // can hold: it is counted in receivedBeforeAck and left out of fromAck.
 package collect

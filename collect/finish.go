@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Final is what the end of a run is compared with.
@@ -16,9 +17,9 @@ type Final struct {
 	Held func(proxy int) iter.Seq2[string, []uint64]
 	// Truth yields what the mesh has, in the same form.
 	Truth iter.Seq2[string, []uint64]
-	// Scoped says that a proxy need not subscribe to every cluster of Truth.
-	// Otherwise one that it does not subscribe to makes it diverged.
-	Scoped func(proxy int) bool
+	// Interrupted says that the run did not come to its end: what is pending is
+	// pending, and nothing is compared with Truth.
+	Interrupted bool
 	// StuckWarming counts proxies that wait for resources; nil if not known.
 	StuckWarming *int
 }
@@ -27,29 +28,33 @@ type Final struct {
 // run so far; the harness adds what it knows. Call it after the last mutation
 // has ended, and before the proxies are stopped. Later events are ignored, and
 // later calls return the same result.
-func (c *Collector) Finish(f Final) *Result {
+func (c *Collector) Finish(f Final) *result.Result {
 	c.finishing.Lock()
 	defer c.finishing.Unlock()
 	if c.result != nil {
 		return c.result
 	}
-	c.close()
-	b := builder{c: c, result: &Result{Schema: Schema}}
+	missing := undelivered
+	if f.Interrupted {
+		missing = pendingAtEnd
+	}
+	c.close(missing)
+	b := builder{c: c, result: &result.Result{Schema: result.Schema}}
 	b.build(f)
 	c.result = b.result
 	return c.result
 }
 
-// close ends the pending pairs and what waits for an answer.
-func (c *Collector) close() {
-	c.mixed.Lock()
-	c.mixed.closed = true
-	unanswered := c.mixed.open
-	c.mixed.open = make(map[uint64]*mutation)
-	c.mixed.Unlock()
+// close ends the pending pairs, as missing, and what waits for an answer.
+func (c *Collector) close(missing ending) {
+	c.totals.Lock()
+	c.totals.closed = true
+	unanswered := c.totals.open
+	c.totals.open = make(map[uint64]*mutation)
+	c.totals.Unlock()
 	now := c.cfg.Clock.Now()
 	for _, s := range c.shards {
-		for _, m := range c.closeShard(s, now) {
+		for _, m := range c.closeShard(s, now, missing) {
 			c.finalise(m)
 		}
 	}
@@ -62,15 +67,15 @@ func (c *Collector) close() {
 	}
 }
 
-func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
+func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*mutation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	var done []*mutation
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {
-			end := unreached
-			if m.shown(p) {
+			end := missing
+			if m.shown(s, p) {
 				end = unobserved
 			}
 			done = appendDone(done, s.endLocked(m, p, end, now, false))
@@ -81,7 +86,7 @@ func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
 }
 
 // difference counts the endpoints of held that truth has not, and the reverse.
-func difference(held []uint64, truth map[uint64]int) (ghosts, missing int) {
+func difference(held []uint64, truth map[uint64]int) (stale, missing int) {
 	left := 0
 	for _, n := range truth {
 		left += n
@@ -90,12 +95,12 @@ func difference(held []uint64, truth map[uint64]int) (ghosts, missing int) {
 	for _, h := range held {
 		seen[h]++
 		if seen[h] > truth[h] {
-			ghosts++
+			stale++
 		} else {
 			left--
 		}
 	}
-	return ghosts, left
+	return stale, left
 }
 
 // truth is the mesh's state of one cluster.
@@ -106,7 +111,7 @@ type truth struct {
 }
 
 // converge compares what every proxy holds with the mesh.
-func (c *Collector) converge(f Final) *Convergence {
+func (c *Collector) converge(f Final) *result.Convergence {
 	truths := make(map[string]truth)
 	for name, endpoints := range f.Truth {
 		t := truth{state: event.FingerprintOf(endpoints), count: len(endpoints), endpoints: make(map[uint64]int)}
@@ -115,18 +120,18 @@ func (c *Collector) converge(f Final) *Convergence {
 		}
 		truths[name] = t
 	}
-	result := &Convergence{StuckWarming: f.StuckWarming}
+	res := &result.Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
 		if c.hasRetired(p) {
 			continue
 		}
-		c.shards[p/c.shardSize].proxy(p).diverged = result.compare(p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
+		c.shards[p/c.shardSize].proxy(p).diverged = compareProxy(res, p, f.Held(p), truths, c.scoped(p))
 	}
-	return result
+	return res
 }
 
-// compare counts what is wrong at proxy p, and returns in how many clusters.
-func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
+// compareProxy counts what is wrong at proxy p, and returns in how many clusters.
+func compareProxy(v *result.Convergence, p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
 	unknown := len(truths)
 	for name, endpoints := range held {
 		t, known := truths[name]
@@ -136,12 +141,12 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 		if !known || (len(endpoints) == t.count && event.FingerprintOf(endpoints) == t.state) {
 			continue
 		}
-		ghosts, missing := difference(endpoints, t.endpoints)
+		stale, missing := difference(endpoints, t.endpoints)
 		diverged++
-		v.GhostEndpoints += int64(ghosts)
+		v.StaleEndpoints += int64(stale)
 		v.MissingEndpoints += int64(missing)
 		if len(v.Examples) < maxExamples {
-			v.Examples = append(v.Examples, Divergence{Proxy: p, Cluster: name, Ghosts: ghosts, Missing: missing})
+			v.Examples = append(v.Examples, result.Divergence{Proxy: p, Cluster: name, Stale: stale, Missing: missing})
 		}
 	}
 	if unknown > 0 && !scoped {
@@ -154,13 +159,16 @@ func (v *Convergence) compare(p int, held iter.Seq2[string, []uint64], truths ma
 	return diverged
 }
 
-// check reports contradictions in the books of the pairs.
-func (p *Propagation) check() []string {
+// scoped reports whether proxy p has to know only what it subscribes to.
+func (c *Collector) scoped(p int) bool { return len(c.cfg.Scoped) > 0 && c.cfg.Scoped[p] }
+
+// contradictions reports counts of pairs that do not add up.
+func contradictions(p *result.Propagation) []string {
 	var problems []string
-	if ended := p.Deliveries + p.Unreached + p.Interrupted + p.Retired; ended != p.Expected {
+	if ended := p.Deliveries + p.Undelivered + p.Interrupted + p.Retired + p.Pending; ended != p.Expected {
 		problems = append(problems, fmt.Sprintf(
-			"accounting: %d pairs expected, but %d ended (%d delivered, %d unreached, %d interrupted, %d retired): please report this as a bug",
-			p.Expected, ended, p.Deliveries, p.Unreached, p.Interrupted, p.Retired))
+			"accounting: %d pairs expected, but %d ended (%d delivered, %d undelivered, %d interrupted, %d retired, %d pending): please report this as a bug",
+			p.Expected, ended, p.Deliveries, p.Undelivered, p.Interrupted, p.Retired, p.Pending))
 	}
 	samples := p.Unobserved + p.Unrecordable
 	if p.All != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/xdsbench/xdsbench/result"
 )
 
 const (
@@ -19,39 +21,13 @@ const (
 	noiseInside = 0.95
 )
 
-// Noise is how far quantiles of propagation.all would move if the run were made
-// again under the same conditions: 95 % intervals of a block bootstrap.
-//
-// The deliveries of one mutation, and of mutations that one push carried, are
-// not independent, so whole blocks of time are drawn with replacement, not
-// deliveries: Künsch, The Jackknife and the Bootstrap for General Stationary
-// Observations, Annals of Statistics 17 (1989). What differs from one start of
-// the processes to the next is not in it.
-type Noise struct {
-	// Blocks is how many there are, BlockSeconds how long one is.
-	Blocks       int     `json:"blocks"`
-	BlockSeconds float64 `json:"blockSeconds" unit:"s"`
-	P50          Range   `json:"p50"`
-	P90          Range   `json:"p90"`
-	P99          Range   `json:"p99"`
-}
-
-// Range is an interval of a time in seconds.
-type Range struct {
-	Low  float64 `json:"low" unit:"s"`
-	High float64 `json:"high" unit:"s"`
-}
-
-// Overlaps reports whether two intervals have a value in common.
-func (r Range) Overlaps(o Range) bool { return r.Low <= o.High && o.Low <= r.High }
-
-// blocks are latencies by the time at which their mutation was intended.
+// blocks are latencies by the time at which their mutation was scheduled.
 type blocks struct {
 	width time.Duration
 	hists []*hdrhistogram.Histogram
 }
 
-// add takes the latencies of a mutation intended this long after the start of
+// add takes the latencies of a mutation scheduled this long after the start of
 // the steady phase.
 func (b *blocks) add(offset time.Duration, latencies *hdrhistogram.PackedHistogram) {
 	if b.width == 0 {
@@ -88,12 +64,12 @@ func (b *blocks) halve() {
 }
 
 // noise returns the intervals; nil if there are too few blocks.
-func (b *blocks) noise() *Noise {
+func (b *blocks) noise() *result.Noise {
 	values, counts := b.table()
 	if len(counts) < minBlocks {
 		return nil
 	}
-	n := &Noise{Blocks: len(counts), BlockSeconds: b.width.Seconds()}
+	n := &result.Noise{Blocks: len(counts), BlockSeconds: b.width.Seconds()}
 	rng := rand.New(rand.NewPCG(1, uint64(len(counts)))) // the same run gives the same intervals
 	drawn := map[float64][]float64{0.5: nil, 0.9: nil, 0.99: nil}
 	sum := make([]int64, len(values))
@@ -165,8 +141,8 @@ func quantileOf(values []float64, counts []int64, q float64) float64 {
 }
 
 // inside returns the interval that holds the middle share of the samples.
-func inside(samples []float64) Range {
+func inside(samples []float64) result.Range {
 	sort.Float64s(samples)
 	cut := int((1 - noiseInside) / 2 * float64(len(samples)))
-	return Range{Low: samples[cut], High: samples[len(samples)-1-cut]}
+	return result.Range{Low: samples[cut], High: samples[len(samples)-1-cut]}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestDriftCountsGhostsAndMissingInTheMiddleOfARun(t *testing.T) {
@@ -21,7 +22,7 @@ func TestDriftCountsGhostsAndMissingInTheMiddleOfARun(t *testing.T) {
 		Held:  func(p int) iter.Seq2[string, []uint64] { return maps.All(map[string][]uint64{"a": held[p]}) },
 		Truth: maps.All(map[string][]uint64{"a": {1, 4}}),
 	})
-	if want := (collect.Drift{GhostEndpoints: 2, MissingEndpoints: 1, Diverged: 1}); d != want {
+	if want := (result.Drift{StaleEndpoints: 2, MissingEndpoints: 1, Diverged: 1}); d != want {
 		t.Errorf("drift %+v, want %+v", d, want)
 	}
 	r.mutate(2, "a")
@@ -32,18 +33,8 @@ func TestDriftCountsGhostsAndMissingInTheMiddleOfARun(t *testing.T) {
 	}
 }
 
-func TestWorstOutageIsInTheConvergence(t *testing.T) {
-	r := collect.Result{Convergence: &collect.Convergence{}}
-	r.AddOutages([]collect.Outage{
-		{Held: &collect.Drift{GhostEndpoints: 3}}, {Held: &collect.Drift{GhostEndpoints: 8}}, {}, {Held: &collect.Drift{}},
-	})
-	if most := r.Convergence.GhostEndpointsInOutage; most == nil || *most != 8 || len(r.Outages) != 4 {
-		t.Errorf("most %v, outages %+v", most, r.Outages)
-	}
-}
-
 func TestTimeToReadyCountsFromWhenTheFirstAttemptWasDue(t *testing.T) {
-	r := newSyncing(t, 2, "a")
+	r := newSyncing(t, false, 2, "a")
 	r.FleetConnects(r.now, 4)
 	r.happen(1, event.Connected) // due 250 ms after the start
 	r.happen(1, event.Refused)
@@ -90,8 +81,8 @@ func TestReasonsOfNACKsAreCountedAndBounded(t *testing.T) {
 func TestResultWithoutNACKsHasNoReasons(t *testing.T) {
 	r := newRig(t, 1, "a")
 	r.Proxy(&event.ProxyEvent{Kind: event.Disconnected, At: r.now, Err: errors.New("gone")})
-	result := r.finish()
-	if result.Acks.Reasons != nil || result.Outages != nil || result.Proxies.Misbehaviour != nil {
-		t.Errorf("acks %+v, outages %v, proxies %+v", result.Acks, result.Outages, result.Proxies)
+	res := r.finish()
+	if res.Acks.Reasons != nil || res.Outages != nil || res.Proxies.Misbehaviour != nil {
+		t.Errorf("acks %+v, outages %v, proxies %+v", res.Acks, res.Outages, res.Proxies)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // world is a mesh, a control plane that may lose, merge and repeat what it
@@ -23,6 +24,7 @@ type world struct {
 	history  map[string][]event.Fingerprint
 	at       []map[string]int // per proxy and cluster: what it holds, -1 for nothing
 	asks     []map[string]bool
+	scoped   bool
 	ready    []bool
 	gone     []bool
 	fresh    event.Fingerprint
@@ -45,7 +47,8 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 		rt: rt, names: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "clusters")],
 		history: make(map[string][]event.Fingerprint), fresh: 100, ended: make(map[string]int),
 	}
-	w.rig = *newRig(t, proxies, w.names...)
+	w.scoped = rapid.Bool().Draw(rt, "scoped")
+	w.rig = *newScopedRig(t, w.scoped, proxies, w.names...)
 	for _, name := range w.names {
 		w.history[name] = []event.Fingerprint{baseState}
 	}
@@ -70,6 +73,9 @@ func (w *world) end(p *pair, how string) {
 	w.ended[how]++
 }
 
+// owes reports whether a proxy has to show the states of a cluster.
+func (w *world) owes(p int, name string) bool { return w.asks[p][name] || !w.scoped }
+
 func (w *world) mutateAny(*rapid.T) {
 	w.fresh++
 	changed := w.names[:rapid.IntRange(1, len(w.names)).Draw(w.rt, "changed")]
@@ -77,12 +83,12 @@ func (w *world) mutateAny(*rapid.T) {
 	var made []*pair
 	for p := range w.at {
 		x := &pair{seq: m.Seq, proxy: p, states: make(map[string]int)}
-		subscribed := false
+		owes := false
 		for _, name := range changed {
 			x.states[name] = len(w.history[name])
-			subscribed = subscribed || w.asks[p][name]
+			owes = owes || w.owes(p, name)
 		}
-		if w.ready[p] && subscribed {
+		if w.ready[p] && owes {
 			made = append(made, x)
 		}
 	}
@@ -120,7 +126,7 @@ func (w *world) settle(p int) {
 		}
 		all, later, any := true, false, false
 		for name, index := range x.states {
-			if !w.asks[p][name] {
+			if !w.owes(p, name) {
 				continue
 			}
 			any = true
@@ -133,7 +139,7 @@ func (w *world) settle(p int) {
 		case all:
 			w.end(x, "delivered")
 			if later {
-				w.ended["superseded"]++
+				w.ended["coalesced"]++
 			}
 		}
 	}
@@ -142,7 +148,7 @@ func (w *world) settle(p int) {
 func (w *world) garble(*rapid.T) {
 	if p, name := w.anyProxy(), w.anyName(); !w.gone[p] && w.asks[p][name] {
 		w.receive(p, name, 7)
-		w.ended["unexplained"]++
+		w.ended["unknownStates"]++
 	}
 }
 
@@ -208,22 +214,22 @@ func TestBooksCloseWhateverHappens(t *testing.T) {
 		})
 		for _, x := range w.open {
 			if !x.ended {
-				w.end(x, "unreached")
+				w.end(x, "undelivered")
 			}
 		}
-		result := w.Finish(collect.Final{})
-		if len(result.Errors) > 0 {
-			rt.Fatalf("errors: %q", result.Errors)
+		res := w.Finish(collect.Final{})
+		if len(res.Errors) > 0 {
+			rt.Fatalf("errors: %q", res.Errors)
 		}
-		p := result.Propagation
-		got := fmt.Sprint(p.Expected, p.Deliveries, p.Superseded, p.Unreached, p.Interrupted, p.Retired, p.Unexplained)
+		p := res.Propagation
+		got := fmt.Sprint(p.Expected, p.Deliveries, p.Coalesced, p.Undelivered, p.Interrupted, p.Retired, p.UnknownStates)
 		e := w.ended
-		want := fmt.Sprint(w.expected, e["delivered"], e["superseded"], e["unreached"], e["interrupted"], e["retired"], e["unexplained"])
+		want := fmt.Sprint(w.expected, e["delivered"], e["coalesced"], e["undelivered"], e["interrupted"], e["retired"], e["unknownStates"])
 		if got != want {
-			rt.Fatalf("expected, deliveries, superseded, unreached, interrupted, retired, unexplained = %s, want %s", got, want)
+			rt.Fatalf("expected, deliveries, coalesced, undelivered, interrupted, retired, unknown states = %s, want %s", got, want)
 		}
-		var rows collect.Propagation
-		for _, row := range result.MutationRows {
+		var rows result.Propagation
+		for _, row := range res.MutationRows {
 			rows.Expected += row.Expected
 			rows.Deliveries += row.Delivered
 		}
@@ -246,8 +252,8 @@ func TestBooksCloseWhereStatesRecur(t *testing.T) {
 			"lose":    func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Disconnected) },
 			"ready":   func(rt *rapid.T) { r.happen(rapid.IntRange(0, 2).Draw(rt, "p"), event.Ready) },
 		})
-		if result := r.Finish(collect.Final{}); len(result.Errors) > 0 {
-			rt.Fatalf("errors: %q", result.Errors)
+		if res := r.Finish(collect.Final{}); len(res.Errors) > 0 {
+			rt.Fatalf("errors: %q", res.Errors)
 		}
 	})
 }

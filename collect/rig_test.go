@@ -1,12 +1,14 @@
 package collect_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // rig drives a Collector with a clock of its own: now is moved by the test.
@@ -24,7 +26,14 @@ const baseState = event.Fingerprint(1)
 // subscribed to the clusters, which are in their baseline.
 func newRig(t *testing.T, proxies int, clusters ...string) *rig {
 	t.Helper()
-	r := newSyncing(t, proxies, clusters...)
+	return newScopedRig(t, false, proxies, clusters...)
+}
+
+// newScopedRig is newRig with proxies that have to know only what they subscribe to,
+// if scoped.
+func newScopedRig(t *testing.T, scoped bool, proxies int, clusters ...string) *rig {
+	t.Helper()
+	r := newSyncing(t, scoped, proxies, clusters...)
 	for p := range proxies {
 		r.connect(p, clusters...)
 	}
@@ -33,7 +42,7 @@ func newRig(t *testing.T, proxies int, clusters ...string) *rig {
 }
 
 // newSyncing returns a rig in which no proxy has connected yet.
-func newSyncing(t *testing.T, proxies int, clusters ...string) *rig {
+func newSyncing(t *testing.T, scoped bool, proxies int, clusters ...string) *rig {
 	t.Helper()
 	states := make([]event.ClusterState, 0, len(clusters))
 	for _, name := range clusters {
@@ -43,7 +52,7 @@ func newSyncing(t *testing.T, proxies int, clusters ...string) *rig {
 	c, err := collect.New(collect.Config{
 		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: clock,
 		Baseline:    []collect.ServiceStates{{Service: "ns/svc", States: states}},
-		SettleAfter: time.Nanosecond,
+		SettleAfter: time.Nanosecond, Scoped: slices.Repeat([]bool{scoped}, proxies),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,13 +117,13 @@ func (r *rig) answer(m *event.Mutation, err error) {
 }
 
 // finish ends the run and fails the test if the books do not close.
-func (r *rig) finish() *collect.Result {
+func (r *rig) finish() *result.Result {
 	r.t.Helper()
-	result := r.Finish(collect.Final{})
-	if len(result.Errors) > 0 {
-		r.t.Errorf("errors in the result: %q", result.Errors)
+	res := r.Finish(collect.Final{})
+	if len(res.Errors) > 0 {
+		r.t.Errorf("errors in the result: %q", res.Errors)
 	}
-	return result
+	return res
 }
 
 func near(got, want time.Duration) bool {

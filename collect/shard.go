@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // phase tells the traffic before the steady phase from that in it.
@@ -33,6 +34,7 @@ type shard struct {
 	mu        sync.Mutex
 	closed    bool   // Finish has begun: nothing more is counted
 	ready     bitset // of the range, from first on
+	unscoped  bitset // of the range: those that have to know the whole mesh; immutable
 	lastReady event.Time
 	connected int
 	proxies   []proxy
@@ -43,10 +45,12 @@ type shard struct {
 	all, arrived, fromAck, stampLag *hdrhistogram.Histogram
 	answer, recent                  *hdrhistogram.Histogram // coarse
 	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
+	timeToComplete                  *hdrhistogram.PackedHistogram
+	byReplica                       []replica // empty if there is one
 	configByType                    [xds.NumTypes]int64
 
 	responses  int64
-	traffic    [numPhases][numVariants][xds.NumTypes]Traffic
+	traffic    [numPhases][numVariants][xds.NumTypes]result.Traffic
 	duplicates [numPhases]int64
 
 	acks, nacksInjected, nacksInvalid, nackLoops int64
@@ -54,10 +58,10 @@ type shard struct {
 	nackReasons                                  failures
 
 	sums        deliverySums
-	unexplained [numPhases]int64
+	unknown     [numPhases]int64
 	regressed   int64
 	recurred    int64
-	examples    []UnexplainedState
+	examples    []result.UnknownState
 	outOfOrder  int64
 	refused     int64
 	failures    failures
@@ -68,23 +72,24 @@ type shard struct {
 // deliverySums count pairs by how they ended, and what there was to say of
 // their latencies.
 type deliverySums struct {
-	expected, delivered, unreached, interrupted, retired int64
+	expected, delivered, undelivered, interrupted, retired, pending int64
 
-	superseded, unobserved, unrecordable, beforeAck int64
+	coalesced, unobserved, unrecordable, beforeAck int64
 }
 
 // ended returns how many pairs are no longer pending.
 func (d *deliverySums) ended() int64 {
-	return d.delivered + d.unreached + d.interrupted + d.retired
+	return d.delivered + d.undelivered + d.interrupted + d.retired + d.pending
 }
 
 func (d *deliverySums) add(o *deliverySums) {
 	d.expected += o.expected
 	d.delivered += o.delivered
-	d.unreached += o.unreached
+	d.undelivered += o.undelivered
 	d.interrupted += o.interrupted
 	d.retired += o.retired
-	d.superseded += o.superseded
+	d.pending += o.pending
+	d.coalesced += o.coalesced
 	d.unobserved += o.unobserved
 	d.unrecordable += o.unrecordable
 	d.beforeAck += o.beforeAck
@@ -98,28 +103,36 @@ type proxy struct {
 	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
+	// shown counts the clusters of the baseline that it holds in a state of the mesh;
+	// complete says that it once held all.
+	shown    int32
+	complete bool
+	replica  int // that its latest response came from
 	// nacked has a bit per type whose last response was rejected.
-	nacked                            uint16
-	disconnects, refused              int64
-	responses, bytes, nacks           int64
-	delivered, unreached, interrupted int64
-	diverged                          int                           // clusters that are wrong at the end
-	latencies                         *hdrhistogram.PackedHistogram // nil before the first
-	longest                           int64                         // of latencies, exactly
+	nacked                              uint16
+	disconnects, refused                int64
+	responses, bytes, nacks             int64
+	delivered, undelivered, interrupted int64
+	diverged                            int                           // clusters that are wrong at the end
+	latencies                           *hdrhistogram.PackedHistogram // nil before the first
+	longest                             int64                         // of latencies, exactly
 }
 
 func newShard(index, first, end int) *shard {
 	return &shard{
 		index: index, first: first, end: end,
-		ready:   newBitset(end - first),
-		proxies: make([]proxy, end-first),
-		all:     newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		ready:    newBitset(end - first),
+		unscoped: newBitset(end - first),
+		proxies:  make([]proxy, end-first),
+		all:      newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
 		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-		again:       hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-		failures:    make(failures),
-		nackReasons: make(failures),
-		configBytes: hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
+
+		timeToComplete: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		again:          hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		failures:       make(failures),
+		nackReasons:    make(failures),
+		configBytes:    hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
 	}
 }
 

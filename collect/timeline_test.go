@@ -1,13 +1,9 @@
 package collect_test
 
 import (
-	"encoding/csv"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 )
 
@@ -32,8 +28,8 @@ func TestIntervalsHoldEachDeliveryOnce(t *testing.T) {
 	if v := cut.Cut(); v.Deliveries != 0 || v.P50 != nil || v.P99 != nil {
 		t.Errorf("a second without deliveries: %+v", v)
 	}
-	if result := r.finish(); result.Propagation.Deliveries != total {
-		t.Errorf("%d deliveries, %d of them in intervals", result.Propagation.Deliveries, total)
+	if res := r.finish(); res.Propagation.Deliveries != total {
+		t.Errorf("%d deliveries, %d of them in intervals", res.Propagation.Deliveries, total)
 	}
 }
 
@@ -44,63 +40,11 @@ func TestTimesOfWritesAndAnswersAreDistributions(t *testing.T) {
 	r.answer(m, nil)
 	r.receive(0, "c", 7)
 	r.receive(1, "c", 7)
-	result := r.finish()
-	if w := result.Mutations.WriteTime; w == nil || w.Count != 1 || !near(duration(w.P50), 5*time.Millisecond) {
+	res := r.finish()
+	if w := res.Mutations.WriteTime; w == nil || w.Count != 1 || !near(duration(w.P50), 5*time.Millisecond) {
 		t.Errorf("write time %+v, want 5 ms", w)
 	}
-	if a := result.Acks.AnswerTime; a == nil || a.Count != 2 || (duration(a.P50)-time.Microsecond).Abs() > time.Microsecond {
+	if a := res.Acks.AnswerTime; a == nil || a.Count != 2 || (duration(a.P50)-time.Microsecond).Abs() > time.Microsecond {
 		t.Errorf("answer time %+v, want 1 µs twice", a)
-	}
-}
-
-func TestTimelineLeavesCellsEmptyThatItHasNoFigureFor(t *testing.T) {
-	dir := t.TempDir()
-	cores, rss := 0.25, int64(1000)
-	r := &collect.Result{Schema: collect.Schema, TimelineRows: []collect.TimelineRow{
-		{T: -0.5, Phase: "warm up", Event: "phase warm up"},
-		{T: 0.5, Phase: "steady", Cores: &cores, RSSBytes: &rss},
-	}}
-	if err := r.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(filepath.Join(dir, collect.TimelineFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cell := func(row int, column string) string {
-		for i, name := range rows[0] {
-			if name == column {
-				return rows[row][i]
-			}
-		}
-		t.Fatalf("no column %q", column)
-		return ""
-	}
-	if cell(1, "t") != "-0.500" || cell(1, "cores") != "" || cell(1, "rss_bytes") != "" || cell(1, "p50") != "" {
-		t.Errorf("first line %q", rows[1])
-	}
-	if cell(2, "cores") != "0.250" || cell(2, "rss_bytes") != "1000" || cell(2, "phase") != "steady" {
-		t.Errorf("second line %q", rows[2])
-	}
-}
-
-func TestSumOfSeriesReadsOneMetricOnly(t *testing.T) {
-	const scrape = `# HELP pushes of "pushes" 9
-pushes{type="eds"} 3
-pushes{type="a } b 7"} 4 1700000000000
-pushes_total 100
-pushesque 5
-pushes 0.5
-`
-	if sum, ok := collect.SumSeries([]byte(scrape), "pushes"); !ok || sum != 7.5 {
-		t.Errorf("sum = %v, %v; want 7.5", sum, ok)
-	}
-	if _, ok := collect.SumSeries([]byte(scrape), "push"); ok {
-		t.Error("a sum of a metric that is not there")
 	}
 }

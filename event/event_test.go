@@ -74,6 +74,6 @@ func TestNamesOfTypesAndVariants(t *testing.T) {
 		t.Error("names of variants")
 	}
 	if !(&event.Mutation{}).Noop() || (&event.Mutation{States: make([]event.ClusterState, 1)}).Noop() {
-		t.Error("a mutation is silent if and only if it changes no state")
+		t.Error("a mutation is no-op if and only if it changes no state")
 	}
 }

@@ -18,7 +18,7 @@ type ClusterState struct {
 // Mutation is one write to the API server.
 type Mutation struct {
 	// Seq numbers the mutations of a run from 1, in the order of their
-	// intended times.
+	// scheduled times.
 	Seq uint64
 	// Op numbers the operation (one pod deleted, one service rolled) that the
 	// mutation is a step of.
@@ -31,23 +31,25 @@ type Mutation struct {
 	Service string
 	// Object is the object written, "namespace/name".
 	Object string
-	// Intended is fixed by the schedule; Issued is stamped just before the
+	// Scheduled is fixed by the schedule; Issued is stamped just before the
 	// write; Acked when the API server has answered.
 	Scheduled, Issued, Acked Time
 	// States are the clusters whose set of usable endpoints the write changes,
-	// with the set they have after it. A mutation without States is silent.
+	// with the set they have after it. A mutation without States is no-op.
 	States []ClusterState
 	// Err is why the write failed, after it has been answered.
 	Err error
 }
 
-// Silent reports whether no proxy can see the mutation.
+// Noop reports whether no proxy can see the mutation.
 func (m *Mutation) Noop() bool { return len(m.States) == 0 }
 
 // Response records one discovery response at one proxy. The receiver of a
 // *Response may keep no reference to it or to its slices after it returns.
 type Response struct {
-	Proxy   int
+	Proxy int
+	// Address is the index of the control plane's address that the stream goes to.
+	Address int
 	Variant xds.Variant
 	Type    xds.Type
 	// Resources and Removed count what the response carried; Duplicates counts

@@ -6,13 +6,13 @@ package experiment
 import (
 	"context"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // RunFunc makes one run of the profile and saves its result and reports in dir,
 // which must not exist. progress, if not nil, is called several times a second.
 // Both a result and an error come back if something went wrong after proxies had
 // connected; the result of a run that was cut short is marked partial.
-type RunFunc func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error)
+type RunFunc func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*result.Result, error)

@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Runs makes the runs of an experiment, each in a folder of its own below Dir,
@@ -27,7 +28,7 @@ type Runs struct {
 // Anything else in the folder is removed, and the run is made. A run that failed
 // or was cut short leaves nothing that a later Do takes for finished; its result,
 // if there is one, comes back beside the error.
-func (r *Runs) Do(ctx context.Context, name string, p *profiles.Profile, progress func(harness.Status)) (result *collect.Result, kept bool, err error) {
+func (r *Runs) Do(ctx context.Context, name string, p *profiles.Profile, progress func(harness.Status)) (res *result.Result, kept bool, err error) {
 	dir := filepath.Join(r.Dir, filepath.FromSlash(name))
 	if finished, ok := Finished(dir, p); ok {
 		return finished, true, nil
@@ -38,36 +39,36 @@ func (r *Runs) Do(ctx context.Context, name string, p *profiles.Profile, progres
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, false, fmt.Errorf("run %s: removing what an earlier one left: %w", name, err)
 	}
-	result, err = r.Run(ctx, p, dir, progress)
-	if err == nil && result == nil {
+	res, err = r.Run(ctx, p, dir, progress)
+	if err == nil && res == nil {
 		err = errors.New("no result")
 	}
-	if err == nil && result.Partial {
+	if err == nil && res.Partial {
 		err = errors.New("the run was cut short")
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 	}
 	if err != nil {
-		return result, false, errors.Join(fmt.Errorf("run %s: %w", name, err), invalidate(dir))
+		return res, false, errors.Join(fmt.Errorf("run %s: %w", name, err), invalidate(dir))
 	}
-	return result, false, nil
+	return res, false, nil
 }
 
 // invalidate removes the result of a run that failed, in case it was saved as
 // finished. The other files stay, to look into.
 func invalidate(dir string) error {
-	r, err := collect.Load(dir)
+	r, err := result.Load(dir)
 	if err != nil || r.Partial {
 		return nil //nolint:nilerr // there is nothing that could be taken for finished.
 	}
-	return os.Remove(filepath.Join(dir, collect.ResultFile))
+	return os.Remove(filepath.Join(dir, result.ResultFile))
 }
 
 // Finished loads the result in a folder if it is of this very profile and not
 // partial.
-func Finished(dir string, p *profiles.Profile) (*collect.Result, bool) {
-	r, err := collect.Load(dir)
+func Finished(dir string, p *profiles.Profile) (*result.Result, bool) {
+	r, err := result.Load(dir)
 	if err != nil || r.Partial {
 		return nil, false
 	}
@@ -75,16 +76,17 @@ func Finished(dir string, p *profiles.Profile) (*collect.Result, bool) {
 	if err := json.Unmarshal(r.Profile, &saved); err != nil {
 		return nil, false
 	}
+	observe.AddWork(r)
 	a, errA := json.Marshal(&saved)
 	b, errB := json.Marshal(p)
 	return r, errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Doubts lists why no conclusion about the control plane should be drawn from a
-// run; it is empty for a sound one.
-func Doubts(r *collect.Result) []string {
-	var doubts []string
-	add := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+// Questionable lists why no conclusion about the control plane should be drawn from a
+// run; it is empty for a valid one.
+func Questionable(r *result.Result) []string {
+	var reasons []string
+	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if r.Partial {
 		add("the run was cut short")
 	}
@@ -101,14 +103,14 @@ func Doubts(r *collect.Result) []string {
 	if p == nil || p.Deliveries == 0 {
 		add("nothing was delivered")
 	}
-	if p != nil && p.Unreached > 0 {
-		add("%d deliveries are missing (unreached)", p.Unreached)
+	if p != nil && p.Undelivered > 0 {
+		add("%d deliveries are missing (undelivered)", p.Undelivered)
 	}
-	if p != nil && p.Unexplained > 0 {
-		add("%d received states that the mesh never had (unexplained)", p.Unexplained)
+	if p != nil && p.UnknownStates > 0 {
+		add("%d received states that the mesh never had (unknown states)", p.UnknownStates)
 	}
 	if c := r.Convergence; c != nil && c.Diverged > 0 {
 		add("%d proxies hold a wrong state at the end (diverged)", c.Diverged)
 	}
-	return doubts
+	return reasons
 }

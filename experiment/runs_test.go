@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // fake counts the runs that it is asked for, and saves a result for each.
@@ -20,10 +20,10 @@ type fake struct {
 	err     error
 }
 
-func (f *fake) run(_ context.Context, p *profiles.Profile, dir string, _ func(harness.Status)) (*collect.Result, error) {
+func (f *fake) run(_ context.Context, p *profiles.Profile, dir string, _ func(harness.Status)) (*result.Result, error) {
 	f.runs++
 	profile, err := json.Marshal(p)
-	r := &collect.Result{Schema: collect.Schema, Partial: f.partial, Profile: profile}
+	r := &result.Result{Schema: result.Schema, Partial: f.partial, Profile: profile}
 	return r, errors.Join(err, r.Save(dir), f.err)
 }
 
@@ -72,23 +72,23 @@ func TestNothingIsStartedAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-func TestDoubtsNameEveryReasonAndASoundRunHasNone(t *testing.T) {
+func TestQuestionableRunsHaveEveryReasonNamedAndValidOnesNone(t *testing.T) {
 	t.Parallel()
-	sound := &collect.Result{
-		Propagation: &collect.Propagation{Deliveries: 3}, Convergence: &collect.Convergence{}, Harness: &collect.Harness{},
+	valid := &result.Result{
+		Propagation: &result.Propagation{Deliveries: 3}, Convergence: &result.Convergence{}, Harness: &result.Harness{},
 	}
-	if d := experiment.Doubts(sound); len(d) != 0 {
-		t.Errorf("a sound run: %q", d)
+	if d := experiment.Questionable(valid); len(d) != 0 {
+		t.Errorf("a valid run: %q", d)
 	}
-	bad := &collect.Result{
+	bad := &result.Result{
 		Partial:     true,
 		Errors:      []string{"sums differ"},
-		Proxies:     &collect.Proxies{Requested: 9, Ready: 7},
-		Propagation: &collect.Propagation{Unreached: 4, Unexplained: 5},
-		Convergence: &collect.Convergence{Diverged: 6},
-		Harness:     &collect.Harness{Saturated: true, Reasons: []string{"lag"}},
+		Proxies:     &result.Proxies{Requested: 9, Ready: 7},
+		Propagation: &result.Propagation{Undelivered: 4, UnknownStates: 5},
+		Convergence: &result.Convergence{Diverged: 6},
+		Harness:     &result.Harness{Saturated: true, Reasons: []string{"lag"}},
 	}
-	all := strings.Join(experiment.Doubts(bad), "\n")
+	all := strings.Join(experiment.Questionable(bad), "\n")
 	for _, want := range []string{"cut short", "2 of 9 proxies", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)

@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // ErrInvalid marks errors that the caller's input caused: an impossible
@@ -47,10 +48,16 @@ type Config struct {
 	SelfProfile bool
 }
 
-// Validate reports every problem of a profile, across all stages, that can be
-// found without starting anything. What the machine allows is not asked.
+// Validate reports every problem of a profile, across all stages. It looks at the
+// profile alone.
 func Validate(p *profiles.Profile) error {
-	return errors.Join(p.Validate(), collect.ValidateSLO(p.SLO), checkProfiling(p))
+	return errors.Join(p.Validate(), metric.Validate(p.SLO), checkProfiling(p))
+}
+
+// CheckRunnable reports what Validate does, and the limits of this machine that are
+// too low for the profile's fleet.
+func CheckRunnable(p *profiles.Profile) error {
+	return errors.Join(Validate(p), fakeproxy.CheckLimits(p.Proxies))
 }
 
 // logFile is the harness's own log in the results folder.

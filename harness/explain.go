@@ -5,14 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
-)
-
-// istiod's defaults, which the embedded control plane has too.
-const (
-	defaultDebounceAfter = 100 * time.Millisecond
-	defaultDebounceMax   = 10 * time.Second
 )
 
 // costReading is what the target had used at an instant.
@@ -31,12 +28,13 @@ func (r *run) readCost(ctx context.Context) {
 
 // explain adds to a result where the time went and what it cost the control
 // plane, and warns of what could not be seen.
-func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
-	result.TimelineRows = lines
-	c := result.ControlPlane
+func (r *run) addStagesAndCost(res *result.Result, lines []rows.Timeline) {
+	res.TimelineRows = lines
+	c := res.ControlPlane
 	c.Steady = steadyCost(r.observed.costs, lines)
-	result.Harness.SteadyCores = harnessCores(lines)
-	debounce, err := debounceOf(r.target.Info())
+	res.Harness.SteadyCores = harnessCores(lines)
+	info := r.target.Info()
+	debounce, err := observe.DebounceOf(info.Env, info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded)
 	if err != nil {
 		r.warn("debounce: %v", err)
 	}
@@ -46,8 +44,8 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 		}
 	}
 	debounce.Steady = r.cfg.Profile.Phases.Steady.Duration
-	r.warnAll(result.AddStages(debounce))
-	result.AddSignals()
+	r.warnAll(observe.AddStages(res, debounce))
+	observe.AddSignals(res)
 	switch {
 	case c.Metrics == nil:
 		r.warn("control plane: no metrics to read before and after steady load: stages and signals have our own figures only")
@@ -61,12 +59,12 @@ func (r *run) explain(result *collect.Result, lines []collect.TimelineRow) {
 }
 
 // steadyCost is what the target used between the two readings; nil without them.
-func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Cost {
+func steadyCost(readings []costReading, lines []rows.Timeline) *observed.Cost {
 	if len(readings) < 2 {
 		return nil
 	}
 	from, to := readings[0], readings[len(readings)-1]
-	c := &collect.Cost{
+	c := &observed.Cost{
 		WallSeconds: to.at.Sub(from.at).Seconds(), CPUSeconds: to.usage.CPUSeconds - from.usage.CPUSeconds,
 		PeakRSSBytes: int64(max(from.usage.RSSBytes, to.usage.RSSBytes)),
 	}
@@ -88,13 +86,12 @@ func steadyCost(readings []costReading, lines []collect.TimelineRow) *collect.Co
 	return c
 }
 
-// harnessCores is the mean of what the harness used in steady load and drain; nil
-// if no second of them is known.
-func harnessCores(lines []collect.TimelineRow) *float64 {
+// harnessCores is the mean of what the harness used under steady load; nil if no
+// second of it is known.
+func harnessCores(lines []rows.Timeline) *float64 {
 	var used, seconds float64
 	for i, line := range lines {
-		loaded := line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)
-		if i == 0 || !loaded || line.HarnessCores == nil {
+		if i == 0 || line.Phase != string(PhaseSteady) || line.HarnessCores == nil {
 			continue
 		}
 		second := line.T - lines[i-1].T
@@ -105,31 +102,4 @@ func harnessCores(lines []collect.TimelineRow) *float64 {
 		return nil
 	}
 	return new(used / seconds)
-}
-
-// debounceOf returns how a target debounces, as far as it is of a kind that is
-// known to, or was told by the profile in istiod's words.
-func debounceOf(info target.Info) (collect.Debounce, error) {
-	var d collect.Debounce
-	if info.Kind == target.KindIstiod || info.Kind == target.KindEmbedded {
-		d.After, d.Max = defaultDebounceAfter, defaultDebounceMax
-	}
-	for _, knob := range []struct {
-		name string
-		to   *time.Duration
-	}{{"PILOT_DEBOUNCE_AFTER", &d.After}, {"PILOT_DEBOUNCE_MAX", &d.Max}} {
-		text, ok := info.Env[knob.name]
-		if !ok {
-			continue
-		}
-		value, err := time.ParseDuration(text)
-		if err != nil {
-			return d, err
-		}
-		*knob.to = value
-	}
-	if info.Env["PILOT_ENABLE_EDS_DEBOUNCE"] == "false" {
-		d.After = 0 // changes of endpoints are pushed at once
-	}
-	return d, nil
 }

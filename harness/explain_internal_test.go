@@ -5,31 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
-
-func TestDebounceIsKnownOfControlPlanesThatHaveIt(t *testing.T) {
-	for _, test := range []struct {
-		what, kind string
-		env        map[string]string
-		want       collect.Debounce
-	}{
-		{"istiod's defaults", target.KindIstiod, nil, collect.Debounce{After: 100 * time.Millisecond, Max: 10 * time.Second}},
-		{"a profile's values", target.KindEmbedded, map[string]string{"PILOT_DEBOUNCE_AFTER": "1s", "PILOT_DEBOUNCE_MAX": "3s"}, collect.Debounce{After: time.Second, Max: 3 * time.Second}},
-		{"no debounce of endpoints", target.KindIstiod, map[string]string{"PILOT_ENABLE_EDS_DEBOUNCE": "false"}, collect.Debounce{Max: 10 * time.Second}},
-		{"a stranger", target.KindExec, nil, collect.Debounce{}},
-		{"a stranger that knows istiod's words", target.KindExec, map[string]string{"PILOT_DEBOUNCE_AFTER": "20ms"}, collect.Debounce{After: 20 * time.Millisecond}},
-	} {
-		got, err := debounceOf(target.Info{Kind: test.kind, Env: test.env})
-		if err != nil || got != test.want {
-			t.Errorf("%s: %+v, %v; want %+v", test.what, got, err, test.want)
-		}
-	}
-	if _, err := debounceOf(target.Info{Kind: target.KindIstiod, Env: map[string]string{"PILOT_DEBOUNCE_AFTER": "soon"}}); err == nil {
-		t.Error("no error for a quiet time of \"soon\"")
-	}
-}
 
 func TestCostOfSteadyLoadIsTheDifferenceOfTwoReadings(t *testing.T) {
 	start := time.Now()
@@ -38,12 +17,12 @@ func TestCostOfSteadyLoadIsTheDifferenceOfTwoReadings(t *testing.T) {
 	c := steadyCost([]costReading{
 		{start, target.Usage{CPUSeconds: 10, RSSBytes: 100}},
 		{start.Add(20 * time.Second), target.Usage{CPUSeconds: 15, RSSBytes: 200}},
-	}, []collect.TimelineRow{
+	}, []rows.Timeline{
 		{Phase: string(PhaseConnect), Cores: &idle, RSSBytes: &large},
 		{Phase: string(PhaseSteady), Cores: &cores, RSSBytes: &rss},
 		{Phase: string(PhaseDrain)},
 	})
-	want := collect.Cost{WallSeconds: 20, CPUSeconds: 5, Cores: 0.25, PeakCores: 1.5, PeakRSSBytes: 900}
+	want := observed.Cost{WallSeconds: 20, CPUSeconds: 5, Cores: 0.25, PeakCores: 1.5, PeakRSSBytes: 900}
 	if c == nil || *c != want {
 		t.Errorf("cost %+v, want %+v: the connect phase is not steady load", c, want)
 	}
@@ -52,13 +31,13 @@ func TestCostOfSteadyLoadIsTheDifferenceOfTwoReadings(t *testing.T) {
 	}
 }
 
-func TestHarnessCoresAreOfSteadyLoadAndDrain(t *testing.T) {
-	row := func(at float64, phase Phase, cores float64) collect.TimelineRow {
-		return collect.TimelineRow{T: at, Phase: string(phase), HarnessCores: &cores}
+func TestHarnessCoresAreOfSteadyLoad(t *testing.T) {
+	row := func(at float64, phase Phase, cores float64) rows.Timeline {
+		return rows.Timeline{T: at, Phase: string(phase), HarnessCores: &cores}
 	}
-	lines := []collect.TimelineRow{row(-1, PhaseConnect, 9), row(0, PhaseWarmup, 9), row(1, PhaseSteady, 0.5), row(2, PhaseSteady, 0.3), row(2.5, PhaseDrain, 0.2)}
+	lines := []rows.Timeline{row(-1, PhaseConnect, 9), row(0, PhaseWarmup, 9), row(1, PhaseSteady, 0.5), row(2, PhaseSteady, 0.3), row(2.5, PhaseDrain, 0.2)}
 	got := harnessCores(lines)
-	if want := (0.5 + 0.3 + 0.2*0.5) / 2.5; got == nil || math.Abs(*got-want) > 1e-9 {
+	if want := (0.5 + 0.3) / 2; got == nil || math.Abs(*got-want) > 1e-9 {
 		t.Errorf("got %v, want %g", got, want)
 	}
 	if got := harnessCores(lines[:2]); got != nil {

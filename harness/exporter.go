@@ -34,7 +34,7 @@ func exported() map[string]struct{ help, label string } {
 		"deliveries_total":          {"Pairs of a mutation and a proxy that have arrived.", ""},
 		"pairs_pending":             {"Pairs that are still expected.", ""},
 		"wire_bytes_total":          {"Bytes read from (in) and written to (out) the proxies' connections.", "direction"},
-		"propagation_seconds":       {"Quantiles of the latency from intended to received, of the deliveries of the last second that had any.", "quantile"},
+		"propagation_seconds":       {"Quantiles of the latency from scheduled to received, of the deliveries of the last second that had any.", "quantile"},
 	}
 }
 
@@ -95,7 +95,7 @@ func (e *exporter) Collect(ch chan<- prometheus.Metric) {
 	send("mutations_issued_total", prometheus.CounterValue, float64(s.Issued))
 	send("deliveries_total", prometheus.CounterValue, float64(s.Deliveries))
 	send("pairs_pending", prometheus.GaugeValue, float64(s.Pending))
-	if l := e.run.live.Load(); l != nil {
+	if l := e.run.progress.Load(); l != nil {
 		in, out := l.fleet.WireBytes()
 		send("wire_bytes_total", prometheus.CounterValue, float64(in), "in")
 		send("wire_bytes_total", prometheus.CounterValue, float64(out), "out")

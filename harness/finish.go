@@ -10,60 +10,62 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/fakeproxy/node"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// finish makes the result while fleet and target still run.
-func (r *run) finish(ctx context.Context, partial bool) (*collect.Result, error) {
+// finish makes the result while fleet and target still run. failure is why the phases
+// did not come to their end; nil if they did, or were interrupted.
+func (r *run) finish(ctx context.Context, failure error) (*result.Result, error) {
+	interrupted := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
-	result := r.collector.Finish(collect.Final{
+	res := r.collector.Finish(collect.Final{
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
-		Scoped:       r.scoped,
+		Interrupted:  interrupted || failure != nil,
 		StuckWarming: &stuck,
 	})
-	result.Partial = partial
-	result.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
-	r.addWireBytes(result)
-	addMisbehaviour(result, r.fleet.Counts())
-	r.companions()
-	r.unheard(result)
-	result.ControlPlane = r.controlPlane()
-	result.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
-	result.ControlPlane.AddImbalance()
-	result.Environment = r.environment()
-	profile, err := json.Marshal(r.cfg.Profile)
-	result.Profile = profile
-	if result.Harness == nil {
-		result.Harness = &collect.Harness{}
+	res.Partial = interrupted || failure != nil
+	if failure != nil && !interrupted {
+		res.Failure = failure.Error()
 	}
-	if err := r.meter.Stop(result.Harness, result.Propagation); err != nil {
+	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
+	r.addWireBytes(res)
+	addMisbehaviour(res, r.fleet.Counts())
+	r.warnOfFailedWrites()
+	res.ControlPlane = r.controlPlane()
+	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines, res.Convergence != nil)
+	res.ControlPlane.AddImbalance()
+	res.Environment = r.environment()
+	profile, profileErr := json.Marshal(r.cfg.Profile)
+	res.Profile = profile
+	if res.Harness == nil {
+		res.Harness = &result.Harness{}
+	}
+	pauses, err := r.meter.Stop(res.Harness)
+	if err != nil {
 		r.warn("%v", err)
 	}
-	r.explain(result, lines)
-	checkErr := r.crossChecks(result)
-	slo, sloErr := collect.EvaluateSLO(result, r.cfg.Profile.SLO)
-	result.SLO = slo
-	return result, errors.Join(err, checkErr, sloErr)
-}
-
-// scoped reports whether a proxy is not told of every service: a waypoint learns
-// of those alone whose traffic goes through it, and a ztunnel of workloads.
-func (r *run) scoped(proxy int) bool {
-	kind := r.crew.kinds[proxy]
-	return kind == node.Waypoint || kind == node.Ztunnel
+	r.addStagesAndCost(res, lines)
+	verdict.Saturation(res.Harness, pauses, res.Propagation)
+	checkErr := r.crossCheck()
+	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)
+	res.SLO = slo
+	verdict.Judge(res)
+	return res, errors.Join(profileErr, checkErr, sloErr)
 }
 
 // save writes the result with everything that was worth a warning.
-func (r *run) save(result *collect.Result) error {
+func (r *run) save(res *result.Result) error {
 	r.mu.Lock()
-	result.Warnings = append(result.Warnings, r.warnings...)
+	res.Warnings = append(res.Warnings, r.warnings...)
 	r.mu.Unlock()
-	return result.Save(r.cfg.Dir)
+	return res.Save(r.cfg.Dir)
 }
 
 // truth lists the usable endpoints of every cluster of the mesh as churn left it,
@@ -82,13 +84,13 @@ func (r *run) truth() iter.Seq2[string, []uint64] {
 }
 
 // addWireBytes splits the fleet's byte counts between sync and steady load.
-func (r *run) addWireBytes(result *collect.Result) {
+func (r *run) addWireBytes(res *result.Result) {
 	in, out := r.fleet.WireBytes()
 	before := r.observed.wire
-	if result.Sync != nil && result.Sync.Volume != nil {
-		result.Sync.Volume.WireBytes = &before
+	if res.Sync != nil && res.Sync.Volume != nil {
+		res.Sync.Volume.WireBytes = &before
 	}
-	if result.Volume != nil {
-		result.Volume.WireBytes = &collect.WireBytes{In: in - before.In, Out: out - before.Out}
+	if res.Volume != nil {
+		res.Volume.WireBytes = &result.WireBytes{In: in - before.In, Out: out - before.Out}
 	}
 }

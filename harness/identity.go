@@ -67,17 +67,17 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 	return own
 }
 
-// crew is who the proxies of a fleet are, in their order.
-type crew struct {
+// roster is who the proxies of a fleet are, in their order.
+type roster struct {
 	identities []node.Identity
 	variants   []xds.Variant
 	names      []string
 	kinds      []string
 }
 
-// crewOf gives each pod a kind and a variant, as the spec wants them.
-func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
-	c := crew{
+// rosterOf gives each pod a kind and a variant, as the spec wants them.
+func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
+	c := roster{
 		identities: make([]node.Identity, len(pods)),
 		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),
@@ -91,4 +91,15 @@ func crewOf(pods []mesh.Pod, spec fakeproxy.Spec) crew {
 		seen[kind]++
 	}
 	return c
+}
+
+// scoped says of each proxy whether it is told of only a part of the mesh: a waypoint
+// learns of those services alone whose traffic goes through it, and a ztunnel of
+// workloads.
+func (r *roster) scoped() []bool {
+	all := make([]bool, len(r.kinds))
+	for i, kind := range r.kinds {
+		all[i] = kind == node.Waypoint || kind == node.Ztunnel
+	}
+	return all
 }

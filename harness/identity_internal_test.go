@@ -13,7 +13,7 @@ func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 	spec := fakeproxy.DefaultSpec()
 	spec.Variant = fakeproxy.VariantMixed
 	spec.Kinds = node.Shares{"sidecar": 1, "router": 1, "waypoint": 1, "ztunnel": 1}
-	c := crewOf(strangers(400, "ns"), spec)
+	c := rosterOf(standalonePods(400, "ns"), spec)
 	counts := map[string]int{}
 	for i := range c.identities {
 		kind, _, _ := strings.Cut(c.identities[i].ID, "~")
@@ -34,7 +34,7 @@ func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 }
 
 func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
-	pod := &strangers(1, "ns")[0]
+	pod := &standalonePods(1, "ns")[0]
 	for kind, want := range map[string]map[string]any{
 		node.Router:   {"istio": "ingressgateway", "app": "xdsbench"},
 		node.Waypoint: {"gateway.istio.io/managed": "istio.io-mesh-controller", "gateway.networking.k8s.io/gateway-name": "xdsbench"},
@@ -58,7 +58,7 @@ func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
 
 func TestStrangersHaveAddressesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
-	for _, pod := range strangers(70_000, "ns") {
+	for _, pod := range standalonePods(70_000, "ns") {
 		if seen[pod.IP] || !strings.HasPrefix(pod.IP, "198.18.") && !strings.HasPrefix(pod.IP, "198.19.") {
 			t.Fatalf("address %s of %s", pod.IP, pod.Name)
 		}

@@ -1,13 +1,13 @@
 package harness
 
 import (
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // addMisbehaviour puts into the result what proxies did on purpose, if they did
 // anything.
-func addMisbehaviour(result *collect.Result, counts fakeproxy.Counts) {
+func addMisbehaviour(res *result.Result, counts fakeproxy.Counts) {
 	for _, m := range []struct {
 		name  string
 		count int64
@@ -25,9 +25,9 @@ func addMisbehaviour(result *collect.Result, counts fakeproxy.Counts) {
 		if m.count == 0 {
 			continue
 		}
-		if result.Proxies.Misbehaviour == nil {
-			result.Proxies.Misbehaviour = make(map[string]int64)
+		if res.Proxies.Misbehaviour == nil {
+			res.Proxies.Misbehaviour = make(map[string]int64)
 		}
-		result.Proxies.Misbehaviour[m.name] = m.count
+		res.Proxies.Misbehaviour[m.name] = m.count
 	}
 }

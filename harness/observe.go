@@ -9,7 +9,11 @@ import (
 	"slices"
 
 	"github.com/xdsbench/xdsbench/churn"
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/file"
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -28,12 +32,12 @@ type observation struct {
 	// the drain. Of a replica without metrics they are nil.
 	start, before, after [][]byte
 	// Our own counts per replica, at the same times as the latter two.
-	countsBefore, countsAfter []replicaCounts
-	sync                      *syncCheck
+	countsBefore, countsAfter []observe.Counts
+	sync                      *observe.SyncCheck
 	usage                     *target.Usage
-	wire                      collect.WireBytes // before steady load
-	costs                     []costReading     // before steady load and after the drain
-	profiles                  []collect.ProfileSummary
+	wire                      result.WireBytes // before steady load
+	costs                     []costReading    // before steady load and after the drain
+	profiles                  []observed.ProfileSummary
 }
 
 // observeStart takes the metrics from which those of the whole run are counted.
@@ -67,27 +71,27 @@ func (r *run) observeAfter(ctx context.Context) error {
 
 // scrape reads each replica's metrics and keeps them in the results folder. A
 // target without metrics is no error, and one that does not answer a warning.
-func (r *run) scrape(ctx context.Context, file string) ([][]byte, error) {
+func (r *run) scrape(ctx context.Context, name string) ([][]byte, error) {
 	texts := make([][]byte, len(r.replicas))
 	var errs []error
 	for i := range r.replicas {
 		var err error
-		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(file, i))
+		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(name, i))
 		errs = append(errs, err)
 	}
 	return texts, errors.Join(errs...)
 }
 
-func (r *run) scrapeReplica(ctx context.Context, i int, file string) ([]byte, error) {
+func (r *run) scrapeReplica(ctx context.Context, i int, name string) ([]byte, error) {
 	text, err := r.replicas[i].Scrape(ctx)
 	switch {
 	case errors.Is(err, target.ErrNoMetrics):
 		return nil, nil
 	case err != nil:
-		r.warn("control-plane metrics: %s%v", r.which([]int{i}), err)
+		r.warn("control-plane metrics: %s%v", r.replicaNames([]int{i}), err)
 		return nil, ctx.Err()
 	}
-	return text, collect.WriteFile(filepath.Join(r.cfg.Dir, file), func(w io.Writer) error {
+	return text, file.Write(filepath.Join(r.cfg.Dir, name), func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -104,11 +108,11 @@ func (r *run) observeUsage(ctx context.Context) {
 }
 
 // controlPlane describes the target for the result.
-func (r *run) controlPlane() *collect.ControlPlane {
+func (r *run) controlPlane() *observed.ControlPlane {
 	info := r.target.Info()
-	c := &collect.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
+	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
 	if r.observed.sync != nil {
-		c.ProxyStatus = &r.observed.sync.status
+		c.ProxyStatus = new(r.observed.sync.Status())
 	}
 	if u := r.observed.usage; u != nil {
 		peak := int64(u.PeakRSSBytes)
@@ -117,13 +121,13 @@ func (r *run) controlPlane() *collect.ControlPlane {
 	if !anyOf(r.observed.before) || !anyOf(r.observed.after) {
 		return c
 	}
-	metrics, err := collect.MetricsOfReplicas(r.observed.before, r.observed.after)
+	metrics, err := observe.GainedByReplicas(r.observed.before, r.observed.after)
 	if err != nil {
 		r.warn("control-plane metrics: %v", err)
 		return c
 	}
 	c.Metrics = metrics
-	if c.Missing, err = collect.MissingMetrics(r.observed.after...); err != nil {
+	if c.Missing, err = observe.MissingMetrics(r.observed.after...); err != nil {
 		r.warn("control-plane metrics: %v", err)
 	}
 	return c
@@ -136,7 +140,7 @@ func anyOf(texts [][]byte) bool {
 
 // companions warns of pods that could not be written: their endpoints may then
 // be dropped by the control plane.
-func (r *run) companions() {
+func (r *run) warnOfFailedWrites() {
 	s := r.observed.churn
 	if s.CompanionFailed > 0 {
 		r.warn("churn: %d of %d writes of pods failed: a control plane drops endpoints whose pod it does not know", s.CompanionFailed, s.CompanionWrites)
@@ -149,19 +153,9 @@ func (r *run) companions() {
 	}
 }
 
-// unheard warns of a run in which no change could be seen to arrive.
-func (r *run) unheard(result *collect.Result) {
-	m, p := result.Mutations, result.Propagation
-	if m == nil || p == nil || m.Applied == m.Silent || p.Expected > 0 {
-		return
-	}
-	r.warn("no proxy subscribed to a cluster that changed: does the control plane watch this API server, and does it name its EDS resources %q (--clusters)?",
-		r.cfg.Profile.Target.ClusterName)
-}
-
 // environment describes what the run was made with.
-func (r *run) environment() *collect.Environment {
-	e, err := collect.Host()
+func (r *run) environment() *result.Environment {
+	e, err := self.Host()
 	if err != nil {
 		r.warn("%v", err)
 	}
@@ -170,13 +164,13 @@ func (r *run) environment() *collect.Environment {
 	e.StartedAt = r.started.UTC().Format("2006-01-02T15:04:05Z")
 	e.Versions["xdsbench"] = r.cfg.Version
 	e.Versions["target"] = info.Version
-	e.Target, e.TargetEnv = describeTarget(info, r.cluster.real), info.Env
+	e.Target, e.TargetEnv = describeTarget(info, r.kube.real), info.Env
 	return e
 }
 
 // describeTarget says in a few words what was under test.
 func describeTarget(info target.Info, realCluster bool) string {
-	api := "API server in memory"
+	api := "in-memory API server"
 	if realCluster {
 		api = "real API server"
 	}

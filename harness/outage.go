@@ -14,6 +14,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // absences are the times in which the target, or some of its replicas, was away.
@@ -33,7 +34,7 @@ type absence struct {
 	from, to, back event.Time
 	planned        bool
 	replicas       []int
-	held           *collect.Drift
+	held           *result.Drift
 }
 
 // expect sets how many proxies were ready when steady load began, or how many
@@ -69,7 +70,7 @@ func (a *absences) begin(at event.Time, planned bool, replicas []int) int {
 }
 
 // end notes that they are ready again, and what the proxies held before.
-func (a *absences) end(number int, at event.Time, held *collect.Drift) {
+func (a *absences) end(number int, at event.Time, held *result.Drift) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.list[number].to, a.list[number].held = at, held
@@ -98,12 +99,12 @@ func (a *absences) over() bool {
 
 // outages are the absences for the result, with times that count from the start
 // of the steady phase, and with the replicas if there are several.
-func (a *absences) outages(start event.Time, several bool) []collect.Outage {
+func (a *absences) outages(start event.Time, several bool) []result.Outage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var list []collect.Outage
+	var list []result.Outage
 	for _, x := range a.list {
-		o := collect.Outage{At: x.from.Sub(start).Seconds(), Planned: x.planned, Held: x.held}
+		o := result.Outage{At: x.from.Sub(start).Seconds(), Planned: x.planned, Held: x.held}
 		if several {
 			o.Replicas = x.replicas
 		}
@@ -133,7 +134,7 @@ func (r *run) plannedOutage(ctx context.Context) <-chan struct{} {
 		select {
 		case <-ctx.Done():
 		case <-r.steadyBegan:
-			if wait(ctx, o.At.Duration) {
+			if sleep(ctx, o.At.Duration) {
 				close(due)
 			}
 		}
@@ -143,15 +144,15 @@ func (r *run) plannedOutage(ctx context.Context) <-chan struct{} {
 
 // drift compares what the proxies hold with the objects that the API server
 // has: the model of the mesh is the churn's while that runs.
-func (r *run) drift(ctx context.Context) (*collect.Drift, error) {
-	list, err := r.cluster.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+func (r *run) drift(ctx context.Context) (*result.Drift, error) {
+	list, err := r.kube.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		LabelSelector: mesh.RunLabel + "=" + r.id,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list EndpointSlices: %w", err)
 	}
 	usable := make(map[string][]uint64)
-	for _, clusters := range r.clusters {
+	for _, clusters := range r.clusterNames {
 		for _, name := range clusters {
 			usable[name] = nil
 		}
@@ -159,13 +160,13 @@ func (r *run) drift(ctx context.Context) (*collect.Drift, error) {
 	for i := range list.Items {
 		r.addUsable(usable, &list.Items[i])
 	}
-	d := r.collector.Drift(collect.Final{Held: r.fleet.Endpoints, Truth: maps.All(usable), Scoped: r.scoped})
+	d := r.collector.Drift(collect.Final{Held: r.fleet.Endpoints, Truth: maps.All(usable)})
 	return &d, nil
 }
 
 // addUsable adds the usable endpoints of a slice to the clusters they are in.
 func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointSlice) {
-	clusters := r.clusters[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
+	clusters := r.clusterNames[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
 	for _, port := range slice.Ports {
 		if port.Name == nil || port.Port == nil || clusters[*port.Name] == "" {
 			continue
@@ -185,7 +186,7 @@ func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointS
 
 // clustersOf names the EDS resource of each port of each service, by the
 // service's key and the port's name. Headless services have none.
-func clustersOf(services iter.Seq[*mesh.Service]) map[string]map[string]string {
+func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]string {
 	all := make(map[string]map[string]string)
 	for s := range services {
 		ports := s.Object().Spec.Ports

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func at(seconds float64) event.Time { return event.Time(seconds * float64(time.Second)) }
@@ -22,7 +22,7 @@ func TestAbsencesAreOverWhenTheProxiesAreBack(t *testing.T) {
 		t.Error("over before the planned outage")
 	}
 	first := a.begin(at(12), true, []int{0})
-	a.end(first, at(15), &collect.Drift{GhostEndpoints: 3})
+	a.end(first, at(15), &result.Drift{StaleEndpoints: 3})
 	if a.over() {
 		t.Error("over before the proxies are back")
 	}
@@ -36,7 +36,7 @@ func TestAbsencesAreOverWhenTheProxiesAreBack(t *testing.T) {
 		t.Error("a run would wait for a target that does not come back")
 	}
 	list := a.outages(at(10), false)
-	if len(list) != 2 || list[0].At != 2 || !list[0].Planned || *list[0].Seconds != 3 || *list[0].ReadyAgain != 4 || list[0].Held.GhostEndpoints != 3 {
+	if len(list) != 2 || list[0].At != 2 || !list[0].Planned || *list[0].Seconds != 3 || *list[0].ReadyAgain != 4 || list[0].Held.StaleEndpoints != 3 {
 		t.Errorf("outages: %+v", list)
 	}
 	if list[1].At != 10 || list[1].Planned || list[1].Seconds != nil || list[1].ReadyAgain != nil {
@@ -58,7 +58,7 @@ func TestEndpointsUsableByTheSlicesAreThoseOfTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := &run{clusters: clustersOf(m.All())}
+	r := &run{clusterNames: clusterNamesOf(m.All())}
 	got, want := map[string][]uint64{}, map[string][]uint64{}
 	for s := range m.All() {
 		for _, slice := range s.Slices() {

@@ -15,7 +15,7 @@ import (
 const pollEvery = 20 * time.Millisecond
 
 // quietTime is how long no response may have come before the drain ends, so
-// that pushes which nobody waits for, such as those of silent mutations, are
+// that pushes which nobody waits for, such as those of no-op mutations, are
 // in the counts on both sides.
 const quietTime = time.Second
 
@@ -81,12 +81,13 @@ func (r *run) warmUp(ctx context.Context) error {
 func (r *run) steady(ctx context.Context) error {
 	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
 	finishProfiling := r.startProfiling(ctx)
+	r.meter.Mark()
 	start := r.collector.BeginSteady()
 	r.steadyStart.Store(int64(start))
 	r.away.expect(r.fleet.Counts().Ready)
 	close(r.steadyBegan)
 	stats, err := churn.Run(ctx, churn.Config{
-		Client: r.cluster.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
+		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	finishProfiling()

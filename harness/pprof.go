@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/hotspot"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // profilesDir is the folder of the control plane's profiles within the results.
@@ -35,7 +36,7 @@ type profiler struct {
 	heap []byte
 
 	mu    sync.Mutex
-	taken []collect.ProfileSummary // guarded by mu
+	taken []observed.ProfileSummary // guarded by mu
 }
 
 // startProfiling takes the heap, and begins to take the profiles of steady load,
@@ -77,7 +78,7 @@ func (p *profiler) prepare(ctx context.Context) error {
 // window takes what needs a span of time: the processor profile, then the trace.
 func (p *profiler) window(ctx context.Context) {
 	rest := p.r.cfg.Profile.Phases.Steady.Duration - p.spec.Window()
-	if sleep(ctx, rest/2) != nil {
+	if !sleep(ctx, rest/2) {
 		return
 	}
 	if cpu := int(p.spec.CPU.Duration / time.Second); cpu > 0 {
@@ -92,7 +93,7 @@ func (p *profiler) window(ctx context.Context) {
 		p.warn(ctx, err)
 		return
 	}
-	p.keep(collect.ProfileSummary{Kind: "trace", File: filepath.Join(profilesDir, file), Seconds: float64(trace)})
+	p.keep(observed.ProfileSummary{Kind: "trace", File: filepath.Join(profilesDir, file), Seconds: float64(trace)})
 }
 
 // snapshots takes what needs no time, and what was allocated during steady load.
@@ -126,8 +127,8 @@ func (p *profiler) snapshots(ctx context.Context, steady time.Duration) {
 // take fetches one profile, keeps it as it is, and sums it up. It returns nil
 // if it cannot be had.
 func (p *profiler) take(ctx context.Context, kind string, seconds int) []byte {
-	file := kind + ".pb.gz"
-	data, err := p.fetch(ctx, kind, seconds, file)
+	name := kind + ".pb.gz"
+	data, err := p.fetch(ctx, kind, seconds, name)
 	if err != nil {
 		p.warn(ctx, err)
 		return nil
@@ -138,25 +139,25 @@ func (p *profiler) take(ctx context.Context, kind string, seconds int) []byte {
 		return nil
 	}
 	if sum.Total == 0 && (kind == "mutex" || kind == "block") {
-		p.r.warn("profiles: %s: empty: a Go program has this profile only if it switches it on (runtime.SetMutexProfileFraction, SetBlockProfileRate)", file)
+		p.r.warn("profiles: %s: empty: a Go program has this profile only if it switches it on (runtime.SetMutexProfileFraction, SetBlockProfileRate)", name)
 	}
-	p.keep(summary(kind, file, float64(seconds), sum))
+	p.keep(summary(kind, name, float64(seconds), sum))
 	return data
 }
 
 // fetch reads a profile and writes it to a file in the profiles' folder.
-func (p *profiler) fetch(ctx context.Context, kind string, seconds int, file string) ([]byte, error) {
+func (p *profiler) fetch(ctx context.Context, kind string, seconds int, name string) ([]byte, error) {
 	data, err := p.r.replicas[0].FetchProfile(ctx, kind, seconds)
 	if err != nil {
 		return nil, err
 	}
-	return data, collect.WriteFile(filepath.Join(p.r.cfg.Dir, profilesDir, file), func(w io.Writer) error {
+	return data, file.Write(filepath.Join(p.r.cfg.Dir, profilesDir, name), func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
-func (p *profiler) keep(s collect.ProfileSummary) {
+func (p *profiler) keep(s observed.ProfileSummary) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken = append(p.taken, s)
@@ -168,25 +169,13 @@ func (p *profiler) warn(ctx context.Context, err error) {
 	}
 }
 
-func summary(kind, file string, seconds float64, sum *hotspot.Summary) collect.ProfileSummary {
-	s := collect.ProfileSummary{
-		Kind: kind, File: filepath.Join(profilesDir, file), Seconds: seconds,
+func summary(kind, name string, seconds float64, sum *hotspot.Summary) observed.ProfileSummary {
+	s := observed.ProfileSummary{
+		Kind: kind, File: filepath.Join(profilesDir, name), Seconds: seconds,
 		Sample: sum.Sample, Unit: sum.Unit, Total: sum.Total, Parts: sum.Parts,
 	}
 	for _, f := range sum.Top {
-		s.Top = append(s.Top, collect.FunctionShare{Function: f.Name, Part: f.Part, Share: f.Share})
+		s.Top = append(s.Top, observed.FunctionShare{Function: f.Name, Part: f.Part, Share: f.Share})
 	}
 	return s
-}
-
-// sleep waits; it returns ctx's error if ctx ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // live are the stages that progress is read from, once they exist.
-type live struct {
+type progressSource struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector
 	scheduled int
@@ -25,7 +25,7 @@ func (r *run) status() Status {
 		Want:    r.cfg.Profile.Proxies.Count,
 	}
 	r.mu.Unlock()
-	l := r.live.Load()
+	l := r.progress.Load()
 	if l == nil {
 		return s
 	}

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -22,34 +23,12 @@ type replica struct {
 
 	// tend is held by who takes it down or brings it back, and guards gone: that it
 	// will not come back.
-	tend sync.Mutex
-	gone bool
+	lifecycle sync.Mutex
+	gone      bool
 
-	// born are our counts when it was started again; nil if it never was.
-	born atomic.Pointer[replicaCounts]
-}
-
-// replicaCounts is what the fleet had to do with a replica.
-type replicaCounts struct {
-	connected, nacks, broken int64
-	responses                [xds.NumTypes]int64
-}
-
-// minus returns what came since o; connected is as it is now.
-func (c replicaCounts) minus(o replicaCounts) replicaCounts {
-	c.nacks -= o.nacks
-	c.broken -= o.broken
-	for t := range c.responses {
-		c.responses[t] -= o.responses[t]
-	}
-	return c
-}
-
-func (c replicaCounts) allResponses() (sum int64) {
-	for _, n := range c.responses {
-		sum += n
-	}
-	return sum
+	// countsAtRestart are our counts when it was last started again; nil if it never
+	// was.
+	countsAtRestart atomic.Pointer[observe.Counts]
 }
 
 // replicasOf lists a target's replicas; their addresses are the fleet's, in order.
@@ -65,6 +44,18 @@ func replicasOf(t *target.Target) []*replica {
 		all = append(all, own)
 	}
 	return all
+}
+
+// replicaOfAddress lists, for each address that the fleet has, the number of the
+// replica that it belongs to.
+func replicaOfAddress(replicas []*replica) []int {
+	var of []int
+	for i, p := range replicas {
+		for range p.addresses {
+			of = append(of, i)
+		}
+	}
+	return of
 }
 
 // exited reports whether its process has ended.
@@ -86,17 +77,17 @@ func (r *run) ownerOf(address int) int {
 }
 
 // countReplicas returns the present counts of each replica.
-func (r *run) countReplicas() []replicaCounts {
-	counts := make([]replicaCounts, len(r.replicas))
+func (r *run) countReplicas() []observe.Counts {
+	counts := make([]observe.Counts, len(r.replicas))
 	byAddress := r.fleet.ByAddress()
 	for i, p := range r.replicas {
 		for _, address := range p.addresses {
 			c := &byAddress[address]
-			counts[i].connected += c.Connected
-			counts[i].nacks += c.Nacks
-			counts[i].broken += c.Disconnected
+			counts[i].Connected += c.Connected
+			counts[i].NACKs += c.Nacks
+			counts[i].Broken += c.Disconnected
 			for t, n := range c.Responses {
-				counts[i].responses[t] += n
+				counts[i].Responses[t] += n
 			}
 		}
 	}
@@ -111,7 +102,7 @@ func (r *run) connections() []int {
 	}
 	connected := make([]int, len(r.replicas))
 	for i, c := range r.countReplicas() {
-		connected[i] = int(c.connected)
+		connected[i] = int(c.Connected)
 	}
 	return connected
 }
@@ -126,7 +117,7 @@ func (r *run) offer(replicas []int, offered bool) {
 }
 
 // which names replicas in a sentence, such as "replica 1 "; "" if there is one.
-func (r *run) which(replicas []int) string {
+func (r *run) replicaNames(replicas []int) string {
 	if !r.several() {
 		return ""
 	}
@@ -141,8 +132,9 @@ func (r *run) which(replicas []int) string {
 	return word + strings.Join(numbers, ", ") + " "
 }
 
-// describeReplicas is what the result says of each of several replicas.
-func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow) []collect.Replica {
+// describeReplicas is what the result says of each of several replicas. compared says
+// that the proxies were compared with the mesh.
+func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline, compared bool) []observed.Replica {
 	o := &r.observed
 	if !r.several() || o.countsBefore == nil {
 		return nil
@@ -151,22 +143,27 @@ func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow)
 	if after == nil { // the run was cut short
 		after = r.countReplicas()
 	}
-	all := make([]collect.Replica, len(r.replicas))
+	all := make([]observed.Replica, len(r.replicas))
+	pairs := r.collector.ByReplica()
 	for i, p := range r.replicas {
 		x := &all[i]
 		x.Address, x.PID = strings.Join(p.XDSAddresses(), ","), p.Info().PID
-		x.ConnectionsAtSteadyStart, x.ConnectionsAtEnd = int(o.countsBefore[i].connected), int(after[i].connected)
+		x.ConnectionsAtSteadyStart, x.ConnectionsAtEnd = int(o.countsBefore[i].Connected), int(after[i].Connected)
 		x.ConnectionsMin, x.ConnectionsMax = span(lines, i, x.ConnectionsAtSteadyStart, x.ConnectionsAtEnd)
-		x.Responses = after[i].minus(o.countsBefore[i]).allResponses()
+		x.Responses = after[i].Minus(o.countsBefore[i]).AllResponses()
 		if u, err := p.Usage(ctx); err == nil { // a target that does not tell was warned of
 			peak := int64(u.PeakRSSBytes)
 			x.CPUSeconds, x.PeakRSSBytes = &u.CPUSeconds, &peak
 		}
+		x.Deliveries, x.Undelivered, x.P50, x.P99 = &pairs[i].Deliveries, &pairs[i].Undelivered, pairs[i].P50, pairs[i].P99
+		if compared {
+			x.Diverged = &pairs[i].Diverged
+		}
 		if o.before[i] == nil || o.after == nil || o.after[i] == nil {
 			continue
 		}
-		if m, err := collect.MetricsDiff(o.before[i], o.after[i]); err == nil { // else warned of with the sums
-			x.Restarted, x.Pushes = m.Restarted, pushes(m)
+		if m, err := observe.Gained(o.before[i], o.after[i]); err == nil { // else warned of with the sums
+			x.Restarted, x.Pushes = m.Restarted, observe.Pushes(m)
 		}
 	}
 	return all
@@ -174,7 +171,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []collect.TimelineRow)
 
 // span returns the fewest and the most connections of a replica in steady load and
 // drain.
-func span(lines []collect.TimelineRow, replica int, ends ...int) (fewest, most int) {
+func span(lines []rows.Timeline, replica int, ends ...int) (fewest, most int) {
 	seen := ends
 	for _, line := range lines {
 		if (line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)) && replica < len(line.Connections) {
@@ -182,20 +179,4 @@ func span(lines []collect.TimelineRow, replica int, ends ...int) (fewest, most i
 		}
 	}
 	return slices.Min(seen), slices.Max(seen)
-}
-
-// pushes returns how many responses a control plane sent by its own count; nil if
-// it does not count them.
-func pushes(m *collect.Metrics) *int64 {
-	var sum int64
-	counted := false
-	for series, n := range m.Counters {
-		if base(series) == "pilot_xds_pushes" && !strings.HasSuffix(series, `err"}`) {
-			sum, counted = sum+int64(n), true
-		}
-	}
-	if !counted {
-		return nil
-	}
-	return &sum
 }

@@ -2,11 +2,9 @@ package harness
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestProxiesMayBeBackBeforeTheReplicaIs(t *testing.T) {
@@ -32,35 +30,8 @@ func TestProxiesMayBeBackBeforeTheReplicaIs(t *testing.T) {
 	}
 }
 
-func TestCountsOfAReplicaAreComparedWithItsOwn(t *testing.T) {
-	m := &collect.Metrics{
-		Gauges:   map[string]float64{`pilot_xds{version="1"}`: 4},
-		Counters: map[string]float64{`pilot_xds_pushes{type="eds"}`: 12, `pilot_xds_pushes{type="cds_senderr"}`: 1, `pilot_total_xds_rejects{type="eds"}`: 2},
-	}
-	for name, test := range map[string]struct {
-		connected, eds, nacks, broken int64
-		want                          string
-	}{
-		"equal":                 {4, 12, 2, 0, ""},
-		"another connection":    {5, 12, 2, 0, "connected proxies: 5 by our count, 4 by its pilot_xds"},
-		"responses lost":        {4, 10, 2, 1, `eds responses: 10 by our count, 12 by its pilot_xds_pushes{type="eds"}`},
-		"lost as streams broke": {4, 10, 2, 3, "(3 streams broke"},
-		"NACKs not counted":     {4, 12, 3, 0, "NACKs: 3 by our count, 2 by its"},
-	} {
-		ours := replicaCounts{connected: test.connected, nacks: test.nacks, broken: test.broken}
-		ours.responses[xds.EDS] = test.eds
-		text := strings.Join(append(compareTraffic(m, ours), compareNACKs(m, ours)...), "\n")
-		if (text == "") != (test.want == "") || !strings.Contains(text, test.want) {
-			t.Errorf("%s: %q, want %q", name, text, test.want)
-		}
-	}
-	if n := pushes(m); n == nil || *n != 12 {
-		t.Errorf("pushes %v, want 12: failed ones are none", n)
-	}
-}
-
 func TestSpanOfConnectionsIsThatOfSteadyLoadAndDrain(t *testing.T) {
-	lines := []collect.TimelineRow{
+	lines := []rows.Timeline{
 		{Phase: string(PhaseConnect), Connections: []int{0, 900}},
 		{Phase: string(PhaseSteady), Connections: []int{0, 3}},
 		{Phase: string(PhaseDrain), Connections: []int{0, 12}},

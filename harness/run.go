@@ -16,7 +16,9 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -36,18 +38,18 @@ type run struct {
 	started time.Time
 
 	// Set by start, before any goroutine of the run exists.
-	mesh      *mesh.Mesh
-	schedule  *churn.Schedule
-	cluster   *cluster
-	target    *target.Target
-	replicas  []*replica
-	collector *collect.Collector
-	sink      *fleetSink
-	fleet     *fakeproxy.Fleet
-	meter     *collect.SelfMeter
-	profile   *selfProfile // nil unless asked for
-	crew      crew
-	clusters  map[string]map[string]string // see clustersOf
+	mesh         *mesh.Mesh
+	schedule     *churn.Schedule
+	kube         *kube
+	target       *target.Target
+	replicas     []*replica
+	collector    *collect.Collector
+	sink         *fleetSink
+	fleet        *fakeproxy.Fleet
+	meter        *self.Meter
+	profile      *self.Profile // nil unless asked for
+	roster       roster
+	clusterNames map[string]map[string]string // see clustersOf
 
 	// Goroutines of the run: cancel ends them, wait waits for them.
 	cancel context.CancelFunc
@@ -57,7 +59,7 @@ type run struct {
 	steadyStart atomic.Int64  // event.Time; 0 before the steady phase
 	steadyBegan chan struct{} // closed when it begins
 	away        absences
-	live        atomic.Pointer[live]
+	progress    atomic.Pointer[progressSource]
 	lastSecond  atomic.Pointer[collect.Interval] // with deliveries
 
 	mu         sync.Mutex // guards the fields below
@@ -75,11 +77,15 @@ type run struct {
 // connected, also with an error or when ctx was cancelled; the result is then
 // marked partial. Without a result, Config.Dir is left only if the target wrote
 // a log.
-func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
+func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
-	if err := errors.Join(Validate(cfg.Profile), fakeproxy.CheckLimits(cfg.Profile.Proxies), r.plan()); err != nil {
+	if err := CheckRunnable(cfg.Profile); err != nil {
 		return nil, invalid(err)
 	}
+	if err := r.plan(); err != nil {
+		return nil, invalid(err)
+	}
+	defer self.BudgetGarbage()()
 	closeLog, err := r.makeDir()
 	if err != nil {
 		return nil, err
@@ -93,17 +99,16 @@ func Run(ctx context.Context, cfg Config) (result *collect.Result, err error) {
 	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
 	if err := r.start(ctx); err != nil {
-		return nil, errors.Join(err, r.profile.stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
+		return nil, errors.Join(err, r.profile.Stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
 	err = r.measure(ctx)
-	partial := err != nil || ctx.Err() != nil
-	profileErr := r.profile.stop()
-	result, finishErr := r.finish(ctx, partial)
+	profileErr := r.profile.Stop()
+	res, finishErr := r.finish(ctx, err)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
 		err = nil // the phases' errors only say that they were cut short
 	}
-	return result, errors.Join(err, profileErr, finishErr, stopErr, r.save(result))
+	return res, errors.Join(err, profileErr, finishErr, stopErr, r.save(res))
 }
 
 // plan makes the mesh and decides what will change in it, and when.
@@ -115,7 +120,7 @@ func (r *run) plan() error {
 	}); err != nil {
 		return err
 	}
-	r.clusters = clustersOf(slices.Values(r.mesh.Services))
+	r.clusterNames = clusterNamesOf(slices.Values(r.mesh.Services))
 	r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed)
 	return err
 }
@@ -135,12 +140,12 @@ func (r *run) start(ctx context.Context) error {
 	r.enter(PhaseStart, 0, "API server")
 	p := r.cfg.Profile
 	var err error
-	if r.cluster, err = openCluster(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.log); err != nil {
+	if r.kube, err = openKube(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.log); err != nil {
 		return err
 	}
 	r.warnAll(r.schedule.Warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
-	if err = seed(ctx, r.cluster.client, r.mesh, func(done int) {
+	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
@@ -148,7 +153,7 @@ func (r *run) start(ctx context.Context) error {
 	r.mesh.ForgetFleet()
 	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
 	if r.target, err = target.Start(ctx, target.Config{
-		Spec: p.Target, Kubeconfig: r.cluster.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Environ: r.cfg.Environ, Log: r.log,
+		Spec: p.Target, Kubeconfig: r.kube.kubeconfig, Dir: r.cfg.Dir, Self: r.cfg.Self, Environ: r.cfg.Environ, Log: r.log,
 	}); err != nil {
 		return err
 	}
@@ -158,30 +163,31 @@ func (r *run) start(ctx context.Context) error {
 // startFleet makes the collector and lets the fleet connect.
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
-	r.crew = crewOf(r.mesh.Proxies, p.Proxies)
+	r.roster = rosterOf(r.mesh.Proxies, p.Proxies)
 	r.replicas = replicasOf(r.target)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.crew.identities), Variants: r.crew.variants, Names: r.crew.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
+		Scoped: r.roster.scoped(), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}
 	r.sink = &fleetSink{Collector: r.collector}
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.crew.identities,
+		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.roster.identities,
 		Random: p.Target.Balance == target.BalanceRandom,
 		Clock:  r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
 	}); err != nil {
 		return err
 	}
-	r.crew.identities = nil // the fleet has them
-	r.live.Store(&live{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
+	r.roster.identities = nil // the fleet has them
+	r.progress.Store(&progressSource{fleet: r.fleet, collector: r.collector, scheduled: r.schedule.Len()})
 	if r.cfg.SelfProfile {
-		if r.profile, err = startSelfProfile(r.cfg.Dir); err != nil {
+		if r.profile, err = self.StartProfile(r.cfg.Dir); err != nil {
 			return err
 		}
 	}
-	r.meter = collect.StartSelfMeter()
+	r.meter = self.Start()
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.observeStart(ctx)
 	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)
@@ -219,16 +225,16 @@ func (r *run) stop(ctx context.Context) error {
 	if r.target != nil {
 		errs = append(errs, r.target.Stop(ctx))
 	}
-	if r.cluster == nil {
+	if r.kube == nil {
 		return errors.Join(errs...)
 	}
-	if r.cluster.real {
+	if r.kube.real {
 		r.setDetail("removing what the run created on the cluster")
-		if _, err := Clean(ctx, r.cluster.client, r.id); err != nil {
+		if _, err := Clean(ctx, r.kube.client, r.id); err != nil {
 			errs = append(errs, fmt.Errorf("removing what the run created (run `xdsbench clean` later): %w", err))
 		}
 	}
-	return errors.Join(append(errs, r.cluster.close())...)
+	return errors.Join(append(errs, r.kube.close())...)
 }
 
 func (r *run) enter(p Phase, limit time.Duration, detail string) {

@@ -17,7 +17,10 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/internal/address"
+	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // FleetConfig is what a fleet without a mesh and a target of its own needs.
@@ -38,8 +41,8 @@ type FleetConfig struct {
 // Validate lists everything that is wrong, one line each.
 func (cfg *FleetConfig) Validate() error {
 	errs := []error{cfg.Spec.Validate()}
-	if cfg.Spec.Count > maxStrangers {
-		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStrangers))
+	if cfg.Spec.Count > maxStandalonePods {
+		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStandalonePods))
 	}
 	for _, reason := range validation.IsDNS1123Label(cfg.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace: %q: %s", cfg.Namespace, reason))
@@ -53,39 +56,38 @@ type standing struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector
 	sink      *fleetSink
-	meter     *collect.SelfMeter
+	meter     *self.Meter
 	want      int
 	began     time.Time
 
-	cancel context.CancelFunc
-	wait   sync.WaitGroup
+	cancel     context.CancelFunc
+	wait       sync.WaitGroup
+	stopBudget func()
 }
 
 // stand lets a fleet connect. It stays until stop is called, also when ctx ends.
-func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
-	if err := cfg.Validate(); err != nil {
+func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
+	if err := errors.Join(cfg.Validate(), fakeproxy.CheckLimits(cfg.Spec)); err != nil {
 		return nil, invalid(err)
 	}
-	if err := fakeproxy.CheckLimits(cfg.Spec); err != nil {
-		return nil, invalid(err)
-	}
-	crew := crewOf(strangers(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
+	roster := rosterOf(standalonePods(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
 	clock := event.NewClock()
 	s := &standing{want: cfg.Spec.Count, began: time.Now()}
 	var err error
 	if s.collector, err = collect.New(collect.Config{
-		Proxies: cfg.Spec.Count, Variants: crew.variants, Names: crew.names, Clock: clock, Log: cfg.Log,
+		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock,
 	}); err != nil {
 		return nil, err
 	}
 	s.sink = &fleetSink{Collector: s.collector}
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: crew.identities,
+		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: roster.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
 	}); err != nil {
 		return nil, err
 	}
-	s.meter = collect.StartSelfMeter()
+	s.stopBudget = self.BudgetGarbage()
+	s.meter = self.Start()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
 	s.wait.Go(func() { s.fleet.Run(ctx) })
@@ -95,6 +97,7 @@ func stand(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, err
 func (s *standing) stop() {
 	s.cancel()
 	s.wait.Wait()
+	s.stopBudget()
 }
 
 // status says how the fleet is doing.
@@ -114,8 +117,8 @@ func (s *standing) status() Status {
 // KeepConnected connects a fleet and keeps it connected until ctx ends. The
 // result says how that went; it has nothing on mutations. The error is not nil
 // if no proxy could connect.
-func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error) {
-	s, err := stand(ctx, cfg, false)
+func KeepConnected(ctx context.Context, cfg FleetConfig) (*result.Result, error) {
+	s, err := startStanding(ctx, cfg, false)
 	if err != nil {
 		return nil, err
 	}
@@ -124,19 +127,21 @@ func KeepConnected(ctx context.Context, cfg FleetConfig) (*collect.Result, error
 	<-ctx.Done()
 	stopProgress()
 	stuck := len(s.fleet.Stuck())
-	result := s.collector.Finish(collect.Final{})
-	result.Convergence = &collect.Convergence{StuckWarming: &stuck}
-	result.Mutations, result.Propagation, result.Volume = nil, nil, nil // there were none
+	res := s.collector.Finish(collect.Final{})
+	res.Convergence = &result.Convergence{StuckWarming: &stuck}
+	res.Mutations, res.Propagation, res.Volume = nil, nil, nil // there were none
 	in, out := s.fleet.WireBytes()
-	result.Sync.Volume.WireBytes = &collect.WireBytes{In: in, Out: out}
-	addMisbehaviour(result, s.fleet.Counts())
-	if err := s.meter.Stop(result.Harness, nil); err != nil {
-		result.Warnings = append(result.Warnings, err.Error())
+	res.Sync.Volume.WireBytes = &result.WireBytes{In: in, Out: out}
+	addMisbehaviour(res, s.fleet.Counts())
+	pauses, err := s.meter.Stop(res.Harness)
+	if err != nil {
+		res.Warnings = append(res.Warnings, err.Error())
 	}
-	if result.Proxies.Connected > 0 {
-		return result, nil
+	verdict.Saturation(res.Harness, pauses, nil)
+	if res.Proxies.Connected > 0 {
+		return res, nil
 	}
-	return result, s.neverConnected()
+	return res, s.neverConnected()
 }
 
 // neverConnected says why there was no connection, as far as that is known.
@@ -151,7 +156,7 @@ func (s *standing) neverConnected() error {
 // and describes what it then holds, with the content of the resources.
 func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakeproxy.Dump, error) {
 	cfg.Spec.Count = 1
-	s, err := stand(ctx, cfg, true)
+	s, err := startStanding(ctx, cfg, true)
 	if err != nil {
 		return fakeproxy.Dump{}, err
 	}
@@ -170,12 +175,12 @@ func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakep
 }
 
 // maxStrangers is how many addresses 198.18.0.0/15 has for proxies.
-const maxStrangers = 1<<17 - 2
+const maxStandalonePods = 1<<17 - 2
 
 // strangers are the pods of n proxies that the control plane does not know as
 // workloads. Their addresses are of the block set aside for benchmarks (RFC
 // 2544), which no pod of a mesh is in.
-func strangers(n int, namespace string) []mesh.Pod {
+func standalonePods(n int, namespace string) []mesh.Pod {
 	pods := make([]mesh.Pod, n)
 	ip := netip.AddrFrom4([4]byte{198, 18, 0, 1})
 	for i := range pods {

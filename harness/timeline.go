@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result/rows"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -26,7 +29,7 @@ type timeline struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	rows      []collect.TimelineRow
+	rows      []rows.Timeline
 	intervals *collect.Intervals
 	last      reading
 	phase     Phase
@@ -70,7 +73,7 @@ func (r *run) startTimeline(ctx context.Context) *timeline {
 // end stops the timeline and returns its lines, with times that count from the
 // start of the steady phase if there was one. The last line is of what had begun
 // of a second.
-func (t *timeline) end(ctx context.Context) []collect.TimelineRow {
+func (t *timeline) end(ctx context.Context) []rows.Timeline {
 	t.cancel()
 	<-t.done
 	t.line(ctx)
@@ -88,7 +91,7 @@ func (t *timeline) line(ctx context.Context) {
 	for _, p := range r.replicas {
 		now.pids = append(now.pids, p.Info().PID)
 	}
-	row := collect.TimelineRow{T: r.clock.At(now.at).Duration().Seconds()}
+	row := rows.Timeline{T: r.clock.At(now.at).Duration().Seconds()}
 	progress, interval := r.collector.Progress(), t.intervals.Cut()
 	if interval.Deliveries > 0 {
 		r.lastSecond.Store(&interval)
@@ -108,9 +111,9 @@ func (t *timeline) line(ctx context.Context) {
 }
 
 // cost adds CPU, memory and pushes, as far as they are to be had.
-func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *reading) {
+func (t *timeline) cost(ctx context.Context, row *rows.Timeline, now *reading) {
 	seconds := now.at.Sub(t.last.at).Seconds()
-	if cpu, err := collect.OwnCPUSeconds(); err == nil {
+	if cpu, err := self.CPUSeconds(); err == nil {
 		now.harnessCPU, now.hasHarness = cpu, true
 		if t.last.hasHarness {
 			row.HarnessCores = ratio(cpu-t.last.harnessCPU, seconds)
@@ -122,46 +125,62 @@ func (t *timeline) cost(ctx context.Context, row *collect.TimelineRow, now *read
 			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
 		}
 	}
-	text, whole := t.scrape(ctx, row, now)
-	if external && whole {
-		cpu, hasCPU := collect.SumSeries(text, "process_cpu_seconds_total")
-		rss, hasRSS := collect.SumSeries(text, "process_resident_memory_bytes")
-		if hasCPU && hasRSS {
-			t.target(row, now, cpu, rss)
-		}
+	sums, whole := t.scrape(ctx, row, now)
+	if external && whole && sums.hasCost {
+		t.target(row, now, sums.cpu, sums.rss)
 	}
 }
 
-// scrape adds the pushes of all replicas that answer, and returns the metrics of
-// these, one after the other, and whether all did that have metrics.
-func (t *timeline) scrape(ctx context.Context, row *collect.TimelineRow, now *reading) (all []byte, whole bool) {
+// scraped is what replicas say that they have used, in seconds and bytes.
+type scraped struct {
+	cpu, rss float64
+	hasCost  bool
+}
+
+// scrape adds the pushes of all replicas that answer, and returns what these have
+// used, and whether all answered that have metrics.
+func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (sums scraped, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
 	whole = true
 	for i, p := range t.r.replicas {
 		text, err := p.Scrape(ctx)
+		if errors.Is(err, target.ErrNoMetrics) {
+			continue
+		}
+		var scrape observe.Scrape
+		if err == nil {
+			scrape, err = observe.Parse(text)
+		}
 		if err != nil {
-			whole = whole && errors.Is(err, target.ErrNoMetrics)
+			whole = false
 			continue
 		}
-		all = append(all, text...)
-		pushes, ok := collect.SumSeries(text, "pilot_xds_pushes")
-		if !ok {
-			continue
+		if cpu, rss, ok := scrape.Usage(); ok {
+			sums = scraped{sums.cpu + cpu, sums.rss + rss, true}
 		}
-		if last, known := t.last.pushes[i]; known && pushes >= last {
-			if row.Pushes == nil {
-				row.Pushes = new(float64)
-			}
-			*row.Pushes += pushes - last
-		}
-		now.pushes[i] = pushes
+		t.pushes(row, now, i, scrape)
 	}
-	return all, whole
+	return sums, whole
+}
+
+// pushes adds what a replica has sent since the line before.
+func (t *timeline) pushes(row *rows.Timeline, now *reading, replica int, scrape observe.Scrape) {
+	pushes, ok := scrape.Pushes()
+	if !ok {
+		return
+	}
+	if last, known := t.last.pushes[replica]; known && pushes >= last {
+		if row.Pushes == nil {
+			row.Pushes = new(float64)
+		}
+		*row.Pushes += pushes - last
+	}
+	now.pushes[replica] = pushes
 }
 
 // target adds what the control plane has used.
-func (t *timeline) target(row *collect.TimelineRow, now *reading, cpu, rss float64) {
+func (t *timeline) target(row *rows.Timeline, now *reading, cpu, rss float64) {
 	now.cpu, now.hasCost = cpu, true
 	if t.last.hasCost && cpu >= t.last.cpu {
 		row.Cores = ratio(cpu-t.last.cpu, now.at.Sub(t.last.at).Seconds())
@@ -194,7 +213,7 @@ func (t *timeline) events(now *reading) (phase, event string) {
 	for i, p := range t.r.replicas {
 		name := "target "
 		if t.r.several() {
-			name = t.r.which([]int{i})
+			name = t.r.replicaNames([]int{i})
 		}
 		if t.last.pids != nil && now.pids[i] != t.last.pids[i] {
 			found = append(found, name+"restarted")

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -58,7 +58,7 @@ func (r *run) watchReplica(ctx context.Context, i int) {
 			return
 		case <-r.replicas[i].Exited():
 		}
-		planned, ok := r.tend(ctx, i, restarts)
+		planned, ok := r.revive(ctx, i, restarts)
 		if !ok {
 			return
 		}
@@ -70,18 +70,18 @@ func (r *run) watchReplica(ctx context.Context, i int) {
 
 // tend looks after a replica that has exited. It reports whether that was planned,
 // and whether the replica is there again.
-func (r *run) tend(ctx context.Context, i, restarts int) (planned, ok bool) {
+func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 	p := r.replicas[i]
-	p.tend.Lock()
-	defer p.tend.Unlock()
+	p.lifecycle.Lock()
+	defer p.lifecycle.Unlock()
 	switch {
 	case ctx.Err() != nil || p.gone:
 		return false, false
 	case !p.exited():
 		return true, true // taken down, and back by now
 	case restarts == maxRestarts:
-		r.warn("target: %sexited %s, for the %dth time: left down (see %s)",
-			r.which([]int{i}), r.sinceSteady(), restarts+1, target.FileOf(target.LogFile, i))
+		r.warn("target: %sexited %s, for the %dth time: left down (%s; see %s)",
+			r.replicaNames([]int{i}), r.sinceSteady(), restarts+1, p.Exit(), target.FileOf(target.LogFile, i))
 		p.gone = true
 		r.away.begin(r.clock.Now(), false, []int{i}) // it never ends
 		r.offer([]int{i}, false)
@@ -93,12 +93,12 @@ func (r *run) tend(ctx context.Context, i, restarts int) (planned, ok bool) {
 
 // bringBack restarts a replica that exited by itself; false if that is no use.
 func (r *run) bringBack(ctx context.Context, i int) bool {
-	at, lost := r.sinceSteady(), []int{i}
+	at, exit, lost := r.sinceSteady(), r.replicas[i].Exit(), []int{i}
 	x := r.beginAbsence(ctx, r.clock.Now(), lost, false)
-	if !r.stayAway(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
+	if !r.stayDown(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
 		return false
 	}
-	r.warn("target: %sexited %s and was started again", r.which(lost), at)
+	r.warn("target: %sexited %s and was started again (%s)", r.replicaNames(lost), at, exit)
 	return true
 }
 
@@ -107,8 +107,8 @@ func (r *run) bringBack(ctx context.Context, i int) bool {
 func (r *run) takeDown(ctx context.Context, victims []int) {
 	r.log.Info("outage begins", "replicas", victims)
 	for _, i := range victims {
-		r.replicas[i].tend.Lock()
-		defer r.replicas[i].tend.Unlock()
+		r.replicas[i].lifecycle.Lock()
+		defer r.replicas[i].lifecycle.Unlock()
 	}
 	at, errs := r.clock.Now(), make([]error, len(victims))
 	var wg sync.WaitGroup
@@ -122,7 +122,7 @@ func (r *run) takeDown(ctx context.Context, victims []int) {
 		return
 	}
 	x := r.beginAbsence(ctx, at, victims, true)
-	if r.stayAway(ctx, victims, r.cfg.Profile.Target.Outage.For.Duration) {
+	if r.stayDown(ctx, victims, r.cfg.Profile.Target.Outage.For.Duration) {
 		r.restart(ctx, x, victims, "was taken down")
 	}
 }
@@ -145,26 +145,26 @@ func (r *run) beginAbsence(ctx context.Context, at event.Time, lost []int, plann
 func (r *run) connectedTo(replicas []int) (sum int64) {
 	counts := r.countReplicas()
 	for _, i := range replicas {
-		sum += counts[i].connected
+		sum += counts[i].Connected
 	}
 	return sum
 }
 
 // stayAway sleeps as long as replicas stay away. Meanwhile they are taken from the
 // addresses that new connections go to. It reports whether ctx is still good.
-func (r *run) stayAway(ctx context.Context, lost []int, d time.Duration) bool {
+func (r *run) stayDown(ctx context.Context, lost []int, d time.Duration) bool {
 	first := min(d, withdrawDelay)
-	if !wait(ctx, first) {
+	if !sleep(ctx, first) {
 		return false
 	}
 	r.offer(lost, false)
-	return wait(ctx, d-first)
+	return sleep(ctx, d-first)
 }
 
 // restart starts replicas again and notes what that ends; false if one of them is
 // not back. It returns before the proxies are back.
 func (r *run) restart(ctx context.Context, absence int, lost []int, gone string) bool {
-	var held *collect.Drift
+	var held *result.Drift
 	all := len(lost) == len(r.replicas)
 	if all { // else what differs is under way
 		var err error
@@ -174,7 +174,7 @@ func (r *run) restart(ctx context.Context, absence int, lost []int, gone string)
 	}
 	if err := r.startAgain(ctx, lost); err != nil {
 		if ctx.Err() == nil {
-			r.warn("target: %s%s and could not be started again: %v", r.which(lost), gone, err)
+			r.warn("target: %s%s and could not be started again: %v", r.replicaNames(lost), gone, err)
 		}
 		r.away.giveUp()
 		return false
@@ -194,7 +194,7 @@ func (r *run) startAgain(ctx context.Context, lost []int) error {
 	var wg sync.WaitGroup
 	for k, i := range lost {
 		p := r.replicas[i]
-		p.born.Store(&counts[i])
+		p.countsAtRestart.Store(&counts[i])
 		wg.Go(func() {
 			if errs[k] = p.Restart(ctx); errs[k] != nil {
 				p.gone = true
@@ -211,15 +211,15 @@ func (r *run) startAgain(ctx context.Context, lost []int) error {
 // first away, and notes that the absence is over for them.
 func (r *run) awaitProxies(ctx context.Context, absence int) {
 	for r.fleet.Counts().Ready < r.away.wanted() {
-		if !wait(ctx, pollEvery) {
+		if !sleep(ctx, pollEvery) {
 			return
 		}
 	}
 	r.away.back(absence, r.clock.Now())
 }
 
-// wait sleeps and reports whether ctx is still good.
-func wait(ctx context.Context, d time.Duration) bool {
+// sleep waits and reports whether ctx is still good.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,16 +1,15 @@
 package proxyconfig
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/doc"
 )
 
 // The sections of a dump.
@@ -24,12 +23,6 @@ const (
 
 // Sections lists the sections that can be asked for.
 func Sections() []string { return []string{Clusters, Endpoints, Listeners, Routes, All} }
-
-// table is a section: a heading and rows of cells.
-type table struct {
-	head []string
-	rows [][]string
-}
 
 // section is how the resources of one type become a table.
 type section struct {
@@ -72,25 +65,19 @@ func Select(d fakeproxy.Dump, name string) (fakeproxy.Dump, error) {
 // subscriptions, then a table per type. A resource that does not decode keeps
 // its row, and makes the error.
 func Text(w io.Writer, d fakeproxy.Dump) error {
-	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s (%s): %s, %s\n\n", d.Node, d.Variant,
-		either(d.Connected, "connected", "not connected"), either(d.Ready, "ready", "not ready"))
-	errs := []error{overview(d).write(&out)}
+	page := &doc.Document{Headline: fmt.Sprintf("%s (%s): %s, %s", d.Node, d.Variant,
+		either(d.Connected, "connected", "not connected"), either(d.Ready, "ready", "not ready"))}
+	overview(page.Section("").Table(), d)
+	var errs []error
 	for i := range d.Types {
-		t, err := tableOf(&d.Types[i])
-		errs = append(errs, err)
-		if len(t.rows) > 0 {
-			out.WriteByte('\n')
-			errs = append(errs, t.write(&out))
-		}
+		errs = append(errs, resources(page.Section("").Table(), &d.Types[i]))
 	}
-	_, err := w.Write(out.Bytes())
-	return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, page.Text(w, doc.TextOptions{}))...)
 }
 
 // overview has a row per type, and the names that are awaited below each.
-func overview(d fakeproxy.Dump) table {
-	t := table{head: []string{"TYPE", "VERSION", "NONCE", "SUBSCRIPTION", "RESOURCES", "BYTES", "WARMING", "TIMED OUT"}}
+func overview(t *doc.Table, d fakeproxy.Dump) {
+	t.Left("TYPE", "VERSION", "NONCE", "SUBSCRIPTION").Right("RESOURCES", "BYTES").Left("WARMING", "TIMED OUT")
 	for i := range d.Types {
 		of := &d.Types[i]
 		if !of.Asked && len(of.Resources) == 0 {
@@ -104,10 +91,9 @@ func overview(d fakeproxy.Dump) table {
 		for j := range of.Resources {
 			size += of.Resources[j].Bytes
 		}
-		t.add(strings.ToUpper(of.Type), of.Version, of.Nonce, subscription, strconv.Itoa(len(of.Resources)), strconv.Itoa(size),
-			few(of.Warming), few(of.Expired))
+		t.Row(dashed(strings.ToUpper(of.Type), of.Version, of.Nonce, subscription, strconv.Itoa(len(of.Resources)), strconv.Itoa(size),
+			few(of.Warming), few(of.Expired))...)
 	}
-	return t
 }
 
 // few writes the first of a list of names, and how many more there are.
@@ -119,57 +105,45 @@ func few(list []string) string {
 	return fmt.Sprintf("%s + %d more...", strings.Join(list[:shown], ", "), len(list)-shown)
 }
 
-// tableOf makes the table of one type. Types without a section of their own have
+// resources makes the table of one type. Types without a section of their own have
 // a row of name, version and size per resource.
-func tableOf(of *fakeproxy.TypeDump) (table, error) {
+func resources(t *doc.Table, of *fakeproxy.TypeDump) error {
 	s := section{head: []string{strings.ToUpper(of.Type)}, rows: plainRows}
 	for _, known := range sections() {
 		if known.typ == of.Type {
 			s = known
 		}
 	}
-	t := table{head: append(slices.Clone(s.head), "VERSION", "BYTES")}
+	t.Left(s.head...).Left("VERSION").Right("BYTES")
 	var errs []error
 	for i := range of.Resources {
 		r := &of.Resources[i]
 		rows, err := s.rows(r)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s %q: %w", of.Type, r.Name, err))
-			rows = [][]string{append([]string{r.Name}, slices.Repeat([]string{"-"}, len(s.head)-1)...)}
+			rows = [][]string{append([]string{r.Name}, make([]string, len(s.head)-1)...)}
 		}
 		version := r.Version
 		if version == "" {
 			version = of.Version // SotW has one for all
 		}
 		for _, row := range rows {
-			t.add(append(row, dash(version), strconv.Itoa(r.Bytes))...)
+			t.Row(dashed(append(row, version, strconv.Itoa(r.Bytes))...)...)
 		}
 	}
-	return t, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 func plainRows(r *fakeproxy.ResourceDump) ([][]string, error) { return [][]string{{r.Name}}, nil }
 
-func (t *table) add(cells ...string) {
+// dashed marks cells without text, as istioctl does.
+func dashed(cells ...string) []string {
 	for i, cell := range cells {
-		cells[i] = dash(cell)
+		if cell == "" {
+			cells[i] = "-"
+		}
 	}
-	t.rows = append(t.rows, cells)
-}
-
-func (t table) write(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	return tw.Flush()
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cells
 }
 
 func either(condition bool, yes, no string) string {

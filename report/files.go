@@ -10,7 +10,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/file"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // The files that Files writes.
@@ -20,15 +21,15 @@ const (
 )
 
 // Files writes the reports that belong beside a saved result.
-func Files(dir string, r *collect.Result) error {
+func Files(dir string, r *result.Result) error {
 	return errors.Join(
-		collect.WriteFile(filepath.Join(dir, MarkdownFile), func(w io.Writer) error { return Markdown(w, r) }),
-		collect.WriteFile(filepath.Join(dir, LatencyFile), func(w io.Writer) error { return Histograms(w, r) }),
+		file.Write(filepath.Join(dir, MarkdownFile), func(w io.Writer) error { return Markdown(w, r) }),
+		file.Write(filepath.Join(dir, LatencyFile), func(w io.Writer) error { return Histograms(w, r) }),
 	)
 }
 
 // JSON writes the result as it is saved.
-func JSON(w io.Writer, r *collect.Result) error {
+func JSON(w io.Writer, r *result.Result) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -38,7 +39,7 @@ func JSON(w io.Writer, r *collect.Result) error {
 // Histograms writes the distributions of times as an HdrHistogram log, version
 // 1.3: one interval, the whole run, per tag. Values are nanoseconds, maxima
 // milliseconds.
-func Histograms(w io.Writer, r *collect.Result) error {
+func Histograms(w io.Writer, r *result.Result) error {
 	start, err := startOf(r)
 	if err != nil {
 		return err
@@ -71,11 +72,11 @@ func Histograms(w io.Writer, r *collect.Result) error {
 
 type tagged struct {
 	tag string
-	d   *collect.Distribution
+	d   *result.Distribution
 }
 
 // distributions lists the distributions of times that a result may have.
-func distributions(r *collect.Result) []tagged {
+func distributions(r *result.Result) []tagged {
 	var all []tagged
 	if p := r.Propagation; p != nil {
 		all = append(all, tagged{"propagation.all", p.All}, tagged{"propagation.fromAck", p.FromAck},
@@ -93,7 +94,7 @@ func distributions(r *collect.Result) []tagged {
 }
 
 // startOf returns the wall-clock start of the run; the epoch if it is not known.
-func startOf(r *collect.Result) (time.Time, error) {
+func startOf(r *result.Result) (time.Time, error) {
 	if r.Environment == nil || r.Environment.StartedAt == "" {
 		return time.Unix(0, 0), nil
 	}
@@ -105,7 +106,7 @@ func startOf(r *collect.Result) (time.Time, error) {
 }
 
 // length returns how long the run was, as far as it is known.
-func length(r *collect.Result) time.Duration {
+func length(r *result.Result) time.Duration {
 	if r.Harness == nil || r.Harness.WallSeconds == nil {
 		return 0
 	}

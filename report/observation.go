@@ -1,26 +1,29 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // smallPart is the share below which a part of a profile is not listed.
 const smallPart = 0.005
 
 // stages is the table of where the time went.
-func stages(c *collect.ControlPlane) table {
-	t := table{title: "Stages", head: []string{"from mutation to proxy", "source", "p50", "±", "p99", "mean", "share"}}
+func stages(t *doc.Table, c *observed.ControlPlane) {
 	if c == nil || c.Stages == nil {
-		return t
+		return
 	}
+	t.Left("from mutation to proxy", "source").Right("p50", "±", "p99", "mean", "share")
 	s := c.Stages
 	for _, row := range []struct {
 		label string
-		stage *collect.Stage
+		stage *observed.Stage
 	}{
 		{"schedule lag", s.Schedule},
 		{"API write", s.Write},
@@ -36,51 +39,45 @@ func stages(c *collect.ControlPlane) table {
 		{"ACK, after it", s.Ack},
 	} {
 		if row.stage != nil {
-			t.rows = append(t.rows, stageRow(row.label, row.stage))
+			t.Row(stageRow(row.label, row.stage)...)
 		}
 	}
-	return t
 }
 
-func stageRow(label string, s *collect.Stage) []string {
-	width, p99 := "", span(s.P99)
+func stageRow(label string, s *observed.Stage) []string {
+	width, p99 := "", units.Duration(s.P99)
 	if s.Width > 0 {
-		width = span(s.Width)
+		width = units.Duration(s.Width)
 	}
 	switch {
-	case s.Source == collect.SourceEstimated && s.P99 == 0:
+	case s.Source == observed.SourceEstimated && s.P99 == 0:
 		p99 = ""
 	case s.Beyond:
 		p99 = "over " + p99
 	}
-	return []string{label, s.Source, span(s.P50), width, p99, span(s.Mean), percent(s.Share)}
+	return []string{label, s.Source, units.Duration(s.P50), width, p99, units.Duration(s.Mean), units.Percent(s.Share)}
 }
 
-func percent(share float64) string { return digits(100*share) + " %" }
-
-// profileTables have a row per part, with its share of each profile.
-func profileTables(c *collect.ControlPlane) []table {
+// hotspots has a section for each profile of the control plane, with its parts' shares.
+func hotspots(d *doc.Document, c *observed.ControlPlane) {
 	if c == nil {
-		return nil
+		return
 	}
-	var tables []table
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
-		if len(p.Parts) == 0 || p.Kind == "goroutine" {
+		if p.Kind == "goroutine" {
 			continue
 		}
-		t := table{title: profileTitle(p), head: []string{"part", "share", "largest function"}}
+		t := d.Section(profileTitle(p)).Table().Left("part").Right("share").Left("largest function")
 		for _, part := range partsBySize(p.Parts) {
 			if p.Parts[part] >= smallPart {
-				t.rows = append(t.rows, []string{partName(part), percent(p.Parts[part]), topOf(p, part)})
+				t.Row(partName(part), units.Percent(p.Parts[part]), topOf(p, part))
 			}
 		}
-		tables = append(tables, t)
 	}
-	return tables
 }
 
-func profileTitle(p *collect.ProfileSummary) string {
+func profileTitle(p *observed.ProfileSummary) string {
 	switch p.Kind {
 	case "cpu":
 		return "CPU profile"
@@ -97,17 +94,9 @@ func profileTitle(p *collect.ProfileSummary) string {
 }
 
 func partsBySize(parts map[string]float64) []string {
-	names := slices.Sorted(maps.Keys(parts))
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case parts[a] > parts[b]:
-			return -1
-		case parts[a] < parts[b]:
-			return 1
-		}
-		return 0
+	return slices.SortedFunc(maps.Keys(parts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(parts[b], parts[a]), strings.Compare(a, b))
 	})
-	return names
 }
 
 // partName says what a part is; see the package hotspot for the list.
@@ -124,10 +113,10 @@ func partName(part string) string {
 }
 
 // topOf names the part's function with the largest share of its own.
-func topOf(p *collect.ProfileSummary, part string) string {
+func topOf(p *observed.ProfileSummary, part string) string {
 	for _, f := range p.Top {
 		if f.Part == part {
-			return shortName(f.Function) + " " + percent(f.Share)
+			return shortName(f.Function) + " " + units.Percent(f.Share)
 		}
 	}
 	return ""

@@ -5,30 +5,31 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // outage describes one time without a control plane, or without replicas of it.
-func outage(o collect.Outage) string {
-	text := gone(o.Replicas) + " gone at " + span(o.At)
+func outage(o result.Outage) string {
+	text := gone(o.Replicas) + " gone at " + units.Duration(o.At)
 	if !o.Planned {
-		text += " (it ended by itself)"
+		text += " (it exited by itself)"
 	}
 	if o.Seconds == nil {
 		return text + " and never ready again"
 	}
-	text += ", ready again after " + span(*o.Seconds)
+	text += ", ready again after " + units.Duration(*o.Seconds)
 	if h := o.Held; h != nil {
-		text += fmt.Sprintf("; by then ghost endpoints %s, missing endpoints %s, diverged %s",
-			count(h.GhostEndpoints), count(h.MissingEndpoints), count(h.Diverged))
+		text += fmt.Sprintf("; by then stale endpoints %s, missing endpoints %s, diverged %s",
+			units.Count(h.StaleEndpoints), units.Count(h.MissingEndpoints), units.Count(h.Diverged))
 	}
 	switch {
 	case o.ReadyAgain != nil:
-		return text + "; all proxies ready again " + span(*o.ReadyAgain) + " later"
+		return text + "; all proxies ready again " + units.Duration(*o.ReadyAgain) + " later"
 	case o.ProxiesAway != nil:
-		return text + "; all proxies ready again after " + span(*o.ProxiesAway) + ", by the replicas left"
+		return text + "; all proxies ready again after " + units.Duration(*o.ProxiesAway) + ", through the remaining replicas"
 	}
-	return text + "; not all proxies got ready again"
+	return text + "; not all proxies became ready again"
 }
 
 // gone names what went.
@@ -45,31 +46,4 @@ func gone(replicas []int) string {
 		word = "replicas "
 	}
 	return word + strings.Join(numbers, ", ")
-}
-
-// replicas is the table of several replicas.
-func replicas(c *collect.ControlPlane) table {
-	t := table{title: "Replicas", head: []string{"connections", "steady", "fewest", "most", "end", "responses", "CPU", "peak RSS"}}
-	if c == nil {
-		return t
-	}
-	for i := range c.Replicas {
-		x := &c.Replicas[i]
-		cpu, rss := "", ""
-		if x.CPUSeconds != nil {
-			cpu = span(*x.CPUSeconds)
-		}
-		if x.PeakRSSBytes != nil {
-			rss = size(float64(*x.PeakRSSBytes))
-		}
-		label := fmt.Sprintf("%d at %s", i, x.Address)
-		if x.Restarted {
-			label += ", restarted"
-		}
-		t.rows = append(t.rows, []string{
-			label, count(x.ConnectionsAtSteadyStart), count(x.ConnectionsMin), count(x.ConnectionsMax), count(x.ConnectionsAtEnd),
-			count(x.Responses), cpu, rss,
-		})
-	}
-	return t
 }

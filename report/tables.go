@@ -1,52 +1,92 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
-func propagation(p *collect.Propagation) table {
-	t := table{title: "Propagation", head: []string{"from the intended time", "count", "p50", "p90", "p99", "max"}}
-	if p == nil {
-		return t
+func slo(t *doc.Table, all []result.SLO) {
+	t.Code("metric").Right("value").Left("limit", "")
+	for _, s := range all {
+		value := "not measured"
+		if s.Value != nil {
+			value = units.Amount(*s.Value, s.Unit)
+		}
+		if s.Pass {
+			t.Row(s.Metric, value, s.Limit, "kept").Mark(3, doc.Good)
+		} else {
+			t.Row(s.Metric, value, s.Limit, "missed").Mark(3, doc.Bad)
+		}
 	}
+}
+
+func propagation(t *doc.Table, p *result.Propagation) {
+	if p == nil {
+		return
+	}
+	t.Left("from the scheduled time").Right("count", "p50", "p90", "p99", "max")
 	for _, row := range []struct {
 		label string
-		d     *collect.Distribution
+		d     *result.Distribution
 	}{
 		{"every proxy", p.All},
 		{"first proxy", p.FirstProxy},
 		{"last proxy", p.LastProxy},
 		{"first to last", p.Spread},
-		{"every, from the ack", p.FromAck},
-		{"every, to arrival", p.Arrived},
+		{"every proxy, from ack", p.FromAck},
+		{"every proxy, to arrival", p.Arrived},
 	} {
-		if row.d != nil {
-			t.rows = append(t.rows, append([]string{row.label, count(row.d.Count)}, quantiles(row.d, span)...))
+		if d := row.d; d != nil {
+			t.Row(row.label, units.Count(d.Count), units.Duration(d.P50), units.Duration(d.P90), units.Duration(d.P99), units.Duration(d.Max))
 		}
 	}
-	return t
 }
 
-func volume(v *collect.Volume) table {
-	t := table{title: "Volume", head: []string{"variant, type", "responses", "resources", "removed", "bytes"}}
+func volume(t *doc.Table, v *result.Volume) {
 	if v == nil {
-		return t
+		return
 	}
+	t.Left("variant, type").Right("responses", "resources", "removed", "bytes")
+	rows := false
 	for _, variant := range slices.Sorted(maps.Keys(v.ByVariant)) {
 		of := v.ByVariant[variant]
 		for _, typ := range slices.Sorted(maps.Keys(of.ByType)) {
-			t.rows = append(t.rows, trafficRow(variant+" "+typ, of.ByType[typ]))
+			x := of.ByType[typ]
+			t.Row(variant+" "+typ, units.Count(x.Responses), units.Count(x.Resources), units.Count(x.Removed), units.Bytes(x.Bytes))
+			rows = true
 		}
 	}
-	if v.WireBytes != nil && len(t.rows) > 0 {
-		t.rows = append(t.rows, []string{"on the wire", "", "", "", size(float64(v.WireBytes.In))})
+	if v.WireBytes != nil && rows {
+		t.Row("on the wire", "", "", "", units.Bytes(v.WireBytes.In))
 	}
-	return t
 }
 
-func trafficRow(label string, t collect.Traffic) []string {
-	return []string{label, count(t.Responses), count(t.Resources), count(t.Removed), size(float64(t.Bytes))}
+// replicas is the table of several replicas.
+func replicas(t *doc.Table, c *observed.ControlPlane) {
+	if c == nil {
+		return
+	}
+	t.Left("connections").Right("steady", "fewest", "most", "end", "responses", "CPU", "peak RSS")
+	for i := range c.Replicas {
+		x := &c.Replicas[i]
+		cpu, rss := "", ""
+		if x.CPUSeconds != nil {
+			cpu = units.Duration(*x.CPUSeconds)
+		}
+		if x.PeakRSSBytes != nil {
+			rss = units.Bytes(*x.PeakRSSBytes)
+		}
+		label := fmt.Sprintf("%d at %s", i, x.Address)
+		if x.Restarted {
+			label += ", restarted"
+		}
+		t.Row(label, units.Count(x.ConnectionsAtSteadyStart), units.Count(x.ConnectionsMin), units.Count(x.ConnectionsMax),
+			units.Count(x.ConnectionsAtEnd), units.Count(x.Responses), cpu, rss)
+	}
 }

@@ -47,7 +47,7 @@ func TestAnyControlPlaneCanBeMeasuredWhereItRuns(t *testing.T) {
 	}
 }
 
-// fakeCluster starts the API server in memory as a process of its own.
+// fakeCluster starts the in-memory API server as a process of its own.
 func fakeCluster(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")

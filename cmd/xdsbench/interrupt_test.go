@@ -57,7 +57,7 @@ func TestKilledControlPlaneIsReportedRestartedAndReconnectedTo(t *testing.T) {
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "target: exited") {
 		t.Errorf("no warning of the exit in %q", r.Warnings)
 	}
-	if r.Proxies.Disconnects < 20 || r.Convergence.Diverged != 0 || r.Convergence.GhostEndpoints != 0 || r.Propagation.Unreached != 0 {
+	if r.Proxies.Disconnects < 20 || r.Convergence.Diverged != 0 || r.Convergence.StaleEndpoints != 0 || r.Propagation.Undelivered != 0 {
 		t.Errorf("proxies %+v, convergence %+v, propagation %+v", r.Proxies, r.Convergence, r.Propagation)
 	}
 	if r.Partial {

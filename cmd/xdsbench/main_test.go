@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // TestMain lets the test binary stand in for the command: runs start their
@@ -65,9 +65,9 @@ func start(t *testing.T, args ...string) (*exec.Cmd, *lockedBuffer) {
 }
 
 // load reads the result that a run saved.
-func load(t *testing.T, dir string) *collect.Result {
+func load(t *testing.T, dir string) *result.Result {
 	t.Helper()
-	r, err := collect.Load(dir)
+	r, err := result.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func load(t *testing.T, dir string) *collect.Result {
 }
 
 // checkSound fails the test unless everything arrived and every state is right.
-func checkSound(t *testing.T, r *collect.Result) {
+func checkSound(t *testing.T, r *result.Result) {
 	t.Helper()
 	p, m, c, a := r.Propagation, r.Mutations, r.Convergence, r.Acks
-	if p.Unreached != 0 || p.Unexplained != 0 || c.Diverged != 0 || c.GhostEndpoints != 0 || len(r.Errors) > 0 {
-		t.Errorf("unreached %d, unexplained %d, diverged %d, ghosts %d, errors %v, examples %v %v",
-			p.Unreached, p.Unexplained, c.Diverged, c.GhostEndpoints, r.Errors, p.Examples, c.Examples)
+	if p.Undelivered != 0 || p.UnknownStates != 0 || c.Diverged != 0 || c.StaleEndpoints != 0 || len(r.Errors) > 0 {
+		t.Errorf("undelivered %d, unknown states %d, diverged %d, stale %d, errors %v, examples %v %v",
+			p.Undelivered, p.UnknownStates, c.Diverged, c.StaleEndpoints, r.Errors, p.Examples, c.Examples)
 	}
-	if m.Failed != 0 || m.Incomplete != 0 || m.Applied != m.Scheduled || m.Complete+m.Silent != m.Applied {
+	if m.Failed != 0 || m.Incomplete != 0 || m.Applied != m.Scheduled || m.Complete+m.Noop != m.Applied {
 		t.Errorf("mutations: %+v", m)
 	}
 	if a.NacksInvalid != 0 || a.NacksInjected != 0 {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestRunObservesTheControlPlane(t *testing.T) {
@@ -22,7 +24,7 @@ func TestRunObservesTheControlPlane(t *testing.T) {
 	}
 	r := load(t, dir)
 	checkStages(t, r.ControlPlane.Stages)
-	checkTimeline(t, filepath.Join(dir, collect.TimelineFile), r)
+	checkTimeline(t, filepath.Join(dir, rows.TimelineFile), r)
 	var kinds []string
 	for _, p := range r.ControlPlane.Profiles {
 		kinds = append(kinds, p.Kind)
@@ -44,13 +46,13 @@ func TestRunObservesTheControlPlane(t *testing.T) {
 }
 
 // checkStages checks that the stages are all there and add up.
-func checkStages(t *testing.T, s *collect.Stages) {
+func checkStages(t *testing.T, s *observed.Stages) {
 	t.Helper()
 	if s == nil {
 		t.Fatal("no stages")
 	}
 	mean := 0.0
-	for _, x := range []*collect.Stage{s.Schedule, s.Write, s.Watch, s.Debounce, s.Queue, s.Push, s.Send, s.Wire, s.Receive} {
+	for _, x := range []*observed.Stage{s.Schedule, s.Write, s.Watch, s.Debounce, s.Queue, s.Push, s.Send, s.Wire, s.Receive} {
 		if x == nil {
 			t.Fatalf("a stage is missing: %+v", s)
 		}
@@ -68,7 +70,7 @@ func checkStages(t *testing.T, s *collect.Stages) {
 }
 
 // checkTimeline checks that the timeline's lines add up to the result.
-func checkTimeline(t *testing.T, file string, r *collect.Result) {
+func checkTimeline(t *testing.T, file string, r *result.Result) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {

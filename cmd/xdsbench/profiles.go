@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
@@ -48,15 +48,16 @@ func profilesCommand(s streams) *cobra.Command {
 }
 
 func listProfiles(s streams) error {
-	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	d := &doc.Document{}
+	table := d.Section("").Table()
 	for _, name := range profiles.Names() {
 		p, err := profiles.Load(name, nil)
 		if err != nil {
 			return fmt.Errorf("built-in profile %s: %w", name, err)
 		}
-		fmt.Fprintf(w, "%s\t%s\n", name, p.Description)
+		table.Row(name, p.Description)
 	}
-	return w.Flush()
+	return d.Text(s.stdout, terminal(s.stdout))
 }
 
 func checkProfile(s streams, file string) error {

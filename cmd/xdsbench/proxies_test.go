@@ -10,9 +10,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // demoCluster is the cluster of demoControlPlane's one service.
@@ -73,7 +73,7 @@ func TestFleetStaysConnectedUntilCtrlCAndSumsUp(t *testing.T) {
 
 func TestFleetEndsByItselfAndSumsUpInJSON(t *testing.T) {
 	code, stdout, stderr := command(t.Context(), "proxies", "--xds-address", demoControlPlane(t), "--count", "5", "--duration", "2s", "--format", "json", "--quiet")
-	var r collect.Result
+	var r result.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
 		t.Fatalf("exit %d, %v: %s%s", code, err, stdout, stderr)
 	}
@@ -95,8 +95,8 @@ func TestDumpShowsWhatOneProxyHolds(t *testing.T) {
 		for _, want := range []string{
 			"sidecar~198.18.0.1~xdsbench-0.default~default.svc.cluster.local (" + variant + "): connected, ready",
 			"TYPE", "SUBSCRIPTION", "WARMING",
-			"SERVICE FQDN", "web.demo.svc.cluster.local   80",
-			"10.1.0.1:8080   HEALTHY     " + demoCluster, "10.1.0.2:8080   UNHEALTHY",
+			"SERVICE FQDN", "web.demo.svc.cluster.local  80",
+			"10.1.0.1:8080  HEALTHY    " + demoCluster, "10.1.0.2:8080  UNHEALTHY",
 			"LISTENER", "Route: 80", "VHOST NAME",
 		} {
 			if !strings.Contains(stdout, want) {
@@ -157,11 +157,11 @@ func TestPlannedOutageLeavesGhostsAndTheRunHealsThem(t *testing.T) {
 	if !o.Planned || o.At < 2 || o.Seconds == nil || *o.Seconds < 3 || o.ReadyAgain == nil {
 		t.Errorf("outage: %+v", o)
 	}
-	if o.Held == nil || o.Held.GhostEndpoints == 0 || o.Held.MissingEndpoints == 0 || o.Held.Diverged != 20 {
+	if o.Held == nil || o.Held.StaleEndpoints == 0 || o.Held.MissingEndpoints == 0 || o.Held.Diverged != 20 {
 		t.Errorf("held in the outage: %+v", o.Held)
 	}
-	if most := r.Convergence.GhostEndpointsInOutage; most == nil || o.Held != nil && *most != o.Held.GhostEndpoints {
-		t.Errorf("ghosts in the outage: %v", most)
+	if most := r.Convergence.StaleEndpointsInOutage; most == nil || o.Held != nil && *most != o.Held.StaleEndpoints {
+		t.Errorf("stale in the outage: %v", most)
 	}
 	if !strings.Contains(stdout, "Outage") || !strings.Contains(stdout, "all proxies ready again") {
 		t.Errorf("the report does not tell of it:\n%s", stdout)

@@ -17,8 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestRealIstiodRestartedUnderLoadGetsEveryProxyBack(t *testing.T) {
@@ -29,11 +30,11 @@ func TestRealIstiodRestartedUnderLoadGetsEveryProxyBack(t *testing.T) {
 		t.Fatalf("outages: %+v", r.Outages)
 	}
 	o := r.Outages[0]
-	if o.Held == nil || o.Held.GhostEndpoints == 0 || o.Held.Diverged != 300 {
+	if o.Held == nil || o.Held.StaleEndpoints == 0 || o.Held.Diverged != 300 {
 		t.Errorf("held without a control plane: %+v", o.Held)
 	}
-	if most := r.Convergence.GhostEndpointsInOutage; o.Held != nil && (most == nil || *most != o.Held.GhostEndpoints) {
-		t.Errorf("ghosts of the outage in the convergence: %v", most)
+	if most := r.Convergence.StaleEndpointsInOutage; o.Held != nil && (most == nil || *most != o.Held.StaleEndpoints) {
+		t.Errorf("stale of the outage in the convergence: %v", most)
 	}
 	if o.Seconds == nil || *o.Seconds < 6 || o.ReadyAgain == nil {
 		t.Errorf("outage: %+v", o)
@@ -117,7 +118,7 @@ func TestRealIstiodServesEveryKindOfProxy(t *testing.T) {
 
 // checkStatus fails the test unless the control plane says of every proxy that
 // it has ACKed everything that was sent to it, and our own account agrees.
-func checkStatus(t *testing.T, r *collect.Result, proxies int) {
+func checkStatus(t *testing.T, r *result.Result, proxies int) {
 	t.Helper()
 	s := r.ControlPlane.ProxyStatus
 	if s == nil || s.Proxies != proxies || s.Stale != 0 || s.Synced == 0 {
@@ -128,7 +129,7 @@ func checkStatus(t *testing.T, r *collect.Result, proxies int) {
 	checkNoCrossCheck(t, r)
 }
 
-func checkNoCrossCheck(t *testing.T, r *collect.Result) {
+func checkNoCrossCheck(t *testing.T, r *result.Result) {
 	t.Helper()
 	if i := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cross-check") }); i >= 0 {
 		t.Error(r.Warnings[i])
@@ -142,7 +143,11 @@ func sumSeries(t *testing.T, file, name string) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, ok := collect.SumSeries(text, name)
+	scrape, err := observe.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, ok := scrape.Sum(name)
 	if !ok {
 		t.Errorf("%s: no %s", file, name)
 	}

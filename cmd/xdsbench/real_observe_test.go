@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 func TestRealIstiodsDebounceStageFollowsItsKnobAndTheConvergenceTimeDoesNot(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRealIstiodsDebounceStageFollowsItsKnobAndTheConvergenceTimeDoesNot(t *t
 func TestRealIstiodsProfileNamesTheParts(t *testing.T) {
 	r := realRun(t, "--proxies", "200", "--set", "mesh.services=200", "--variant", "delta", "--duration", "12s",
 		"--set", "pprof.cpu=10s", "--set", "pprof.heap=true")
-	kinds := make(map[string]*collect.ProfileSummary)
+	kinds := make(map[string]*observed.ProfileSummary)
 	for i := range r.ControlPlane.Profiles {
 		kinds[r.ControlPlane.Profiles[i].Kind] = &r.ControlPlane.Profiles[i]
 	}

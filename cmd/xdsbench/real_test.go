@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/internal/testutil/realstack"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // realRun is one run on a real istiod.
-func realRun(t *testing.T, args ...string) *collect.Result {
+func realRun(t *testing.T, args ...string) *result.Result {
 	t.Helper()
 	dir := out(t)
 	code, stdout, stderr := realCommand(t, dir, args...)
@@ -72,7 +72,7 @@ func TestCtrlCOnTheRealAPIServerRemovesEverything(t *testing.T) {
 }
 
 // checkIstiodAgrees compares our counts with istiod's own.
-func checkIstiodAgrees(t *testing.T, r *collect.Result) {
+func checkIstiodAgrees(t *testing.T, r *result.Result) {
 	t.Helper()
 	m := r.ControlPlane.Metrics
 	if m == nil {

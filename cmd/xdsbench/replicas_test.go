@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T) {
@@ -65,7 +66,7 @@ func TestKilledReplicaIsReportedAndStartedAgainWhileTheOtherServes(t *testing.T)
 
 // checkReplicas checks what a run with two replicas says of them, of which one was
 // taken down and came back.
-func checkReplicas(t *testing.T, dir string, r *collect.Result, victim int) {
+func checkReplicas(t *testing.T, dir string, r *result.Result, victim int) {
 	t.Helper()
 	if len(r.Outages) != 1 || len(r.ControlPlane.Replicas) != 2 {
 		t.Fatalf("outages %+v, replicas %+v", r.Outages, r.ControlPlane.Replicas)
@@ -94,7 +95,7 @@ func checkReplicas(t *testing.T, dir string, r *collect.Result, victim int) {
 	if i := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "cross-check") }); i >= 0 {
 		t.Error(r.Warnings[i])
 	}
-	checkConnections(t, filepath.Join(dir, collect.TimelineFile))
+	checkConnections(t, filepath.Join(dir, rows.TimelineFile))
 }
 
 // checkConnections checks that the connections per replica in each line of a

@@ -3,13 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 const reportLong = `Renders a saved result again, or the report of a sweep or of a search for the
@@ -20,7 +24,7 @@ capacity. The saved folder alone is needed: a report can be made on another mach
   xdsbench report --format markdown DIR > comment.md`
 
 func reportCommand(s streams) *cobra.Command {
-	var format string
+	var format formatFlag
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Render a saved result, in any format",
@@ -28,41 +32,56 @@ func reportCommand(s streams) *cobra.Command {
 		Args:  argsExactly(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if sweep.Is(args[0]) {
-				return reportSweep(s, args[0], format)
+				return reportSweep(s, args[0], format.name)
 			}
 			if capacity.Is(args[0]) {
-				return reportCapacity(s, args[0], format)
+				return reportCapacity(s, args[0], format.name)
 			}
-			printer, err := printerFor(format)
+			printer, err := printerFor(format.name)
 			if err != nil {
 				return usageError(err)
 			}
-			result, err := collect.Load(args[0])
+			res, err := result.Load(args[0])
 			if err != nil {
 				return usageError(err)
 			}
-			return printer(s.stdout, result, args[0])
+			observe.AddWork(res) // results of older versions lack it
+			return printer(s.stdout, res, args[0])
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, json or markdown")
+	format.register(c.Flags(), "text", "json", "markdown")
 	return c
 }
 
 // printer writes a result that is saved in dir.
-type printer func(w io.Writer, r *collect.Result, dir string) error
+type printer func(w io.Writer, r *result.Result, dir string) error
 
 // printerFor returns the printer of a format.
 func printerFor(format string) (printer, error) {
 	switch format {
 	case "text":
-		return func(w io.Writer, r *collect.Result, dir string) error {
-			return report.Text(w, r, report.Options{Dir: dir})
+		return func(w io.Writer, r *result.Result, dir string) error {
+			return report.Text(w, r, report.Options{TextOptions: terminal(w), Dir: dir})
 		}, nil
 	case "json":
-		return func(w io.Writer, r *collect.Result, _ string) error { return report.JSON(w, r) }, nil
+		return func(w io.Writer, r *result.Result, _ string) error { return report.JSON(w, r) }, nil
 	case "markdown":
-		return func(w io.Writer, r *collect.Result, _ string) error { return report.Markdown(w, r) }, nil
+		return func(w io.Writer, r *result.Result, _ string) error { return report.Markdown(w, r) }, nil
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}
+}
+
+// terminal returns how text is written to w: in colour and as wide as the window if it
+// is a terminal, else as it comes. NO_COLOR is that of no-color.org.
+func terminal(w io.Writer) doc.TextOptions {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return doc.TextOptions{}
+	}
+	o := doc.TextOptions{Color: os.Getenv("NO_COLOR") == ""}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 20 {
+		o.Width = width
+	}
+	return o
 }

@@ -14,12 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/churn"
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // Schema names the layout of a calibration in JSON.
@@ -48,11 +48,11 @@ type Config struct {
 
 // Report is what was injected against what was measured.
 type Report struct {
-	Schema      string               `json:"schema"`
-	Pass        bool                 `json:"pass"`
-	Proxies     int                  `json:"proxies"`
-	Lines       []Line               `json:"lines"`
-	Environment *collect.Environment `json:"environment,omitempty"`
+	Schema      string              `json:"schema"`
+	Pass        bool                `json:"pass"`
+	Proxies     int                 `json:"proxies"`
+	Lines       []Line              `json:"lines"`
+	Environment *result.Environment `json:"environment,omitempty"`
 	// Warnings are reasons to doubt a line: a busy machine, for the most part.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -84,8 +84,8 @@ type scenario struct {
 
 // outcome is what a run reports, and what was injected.
 type outcome struct {
-	result *collect.Result
-	record controlplane.FaultRecord
+	result *result.Result
+	record faults.Record
 }
 
 // Run runs the harness against known faults. The error says that a run
@@ -174,7 +174,7 @@ func (s *scenario) profile(cfg Config, faultFile string) *profiles.Profile {
 	p.Phases = profiles.Phases{Steady: metav1.Duration{Duration: steady}, Drain: metav1.Duration{Duration: s.drain}}
 	p.Target.Env = map[string]string{
 		"PILOT_DEBOUNCE_AFTER": "0s",
-		controlplane.FaultFile: faultFile,
+		faults.EnvFile:         faultFile,
 	}
 	maps.Copy(p.Target.Env, s.env)
 	return &p
@@ -184,14 +184,14 @@ func (s *scenario) profile(cfg Config, faultFile string) *profiles.Profile {
 func (s *scenario) run(ctx context.Context, cfg Config, progress func(harness.Status)) (*outcome, error) {
 	dir := filepath.Join(cfg.Dir, s.name)
 	file := dir + "-faults.json"
-	result, err := harness.Run(ctx, harness.Config{
+	res, err := harness.Run(ctx, harness.Config{
 		Profile: s.profile(cfg, file), Dir: dir,
 		Environ: cfg.Environ, Self: cfg.Self, Version: cfg.Version, Progress: progress,
 	})
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	o := &outcome{result: result}
+	o := &outcome{result: res}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the control plane left no record of its faults: %w", err)
@@ -199,7 +199,7 @@ func (s *scenario) run(ctx context.Context, cfg Config, progress func(harness.St
 	if err := json.Unmarshal(data, &o.record); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if result.Propagation == nil || result.Propagation.All == nil {
+	if res.Propagation == nil || res.Propagation.All == nil {
 		return nil, errors.New("nothing was delivered")
 	}
 	return o, nil

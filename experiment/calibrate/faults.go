@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/controlplane"
-	"github.com/xdsbench/xdsbench/target"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
+	"github.com/xdsbench/xdsbench/mesh"
 )
 
 // smallFleet is the size below which larger shares are chosen, so that every
@@ -22,32 +23,32 @@ func faultScenario(cfg Config) scenario {
 		unserved, order = "0.15", "0.3"
 	}
 	return scenario{name: "faults", drain: faultDrain, check: checkFaults, env: map[string]string{
-		controlplane.FaultUnserved:  unserved,
-		controlplane.FaultStale:     "0.02",
-		controlplane.FaultLost:      "5",
-		controlplane.FaultDuplicate: "0.05",
-		controlplane.FaultOrder:     order,
+		faults.EnvUnserved:  unserved,
+		faults.EnvStale:     "0.02",
+		faults.EnvLost:      "5",
+		faults.EnvDuplicate: "0.05",
+		faults.EnvOrder:     order,
 	}}
 }
 
 // prediction is what the record says that a result must show.
 type prediction struct {
-	unserved  map[string]bool // proxies
-	lost      map[uint64]bool // mutations
-	unreached map[string]int  // pairs, by proxy
-	diverged  map[string]int  // clusters, by proxy
-	mutations map[uint64]fate
+	unserved    map[string]bool // proxies
+	lost        map[uint64]bool // mutations
+	undelivered map[string]int  // pairs, by proxy
+	diverged    map[string]int  // clusters, by proxy
+	mutations   map[uint64]fate
 }
 
 // fate is what becomes of the pairs of one mutation.
-type fate struct{ delivered, superseded, unreached int }
+type fate struct{ delivered, coalesced, undelivered int }
 
 // predict follows the mutations in order. Each is one update of its service's
 // one cluster.
 func predict(run *outcome) *prediction {
 	p := &prediction{
 		unserved: make(map[string]bool), lost: make(map[uint64]bool),
-		unreached: make(map[string]int), diverged: make(map[string]int), mutations: make(map[uint64]fate),
+		undelivered: make(map[string]int), diverged: make(map[string]int), mutations: make(map[uint64]fate),
 	}
 	for _, name := range run.record.Unserved {
 		p.unserved[name] = true
@@ -59,43 +60,43 @@ func predict(run *outcome) *prediction {
 		}
 		stale[pair.Cluster][pair.Proxy] = true
 	}
-	lost := make(map[controlplane.LostUpdate]bool)
+	lost := make(map[faults.LostUpdate]bool)
 	for _, update := range run.record.Lost {
 		lost[update] = true
 	}
-	for cluster, rows := range byCluster(run.result.MutationRows) {
+	for cluster, changes := range byCluster(run.result.MutationRows) {
 		last := 0 // the newest update that was not lost, counted from 1
-		for i, row := range rows {
-			p.lost[row.Seq] = lost[controlplane.LostUpdate{Cluster: cluster, Update: i + 1}]
+		for i, row := range changes {
+			p.lost[row.Seq] = lost[faults.LostUpdate{Cluster: cluster, Update: i + 1}]
 			if !p.lost[row.Seq] {
 				last = i + 1
 			}
 		}
-		p.follow(run.result.ProxyRows, rows, stale[cluster], last)
+		p.follow(run.result.ProxyRows, changes, stale[cluster], last)
 	}
 	return p
 }
 
 // follow adds the fate of one cluster's mutations, of which those after the
 // last one that was pushed reach nobody.
-func (p *prediction) follow(proxies []collect.ProxyRow, rows []collect.MutationRow, stale map[string]bool, last int) {
+func (p *prediction) follow(proxies []rows.Proxy, changes []rows.Mutation, stale map[string]bool, last int) {
 	for _, proxy := range proxies {
 		reached := last
 		if p.unserved[proxy.Name] || stale[proxy.Name] {
 			reached = 0
 		}
-		if reached < len(rows) {
+		if reached < len(changes) {
 			p.diverged[proxy.Name]++
 		}
-		for i, row := range rows {
+		for i, row := range changes {
 			f := p.mutations[row.Seq]
 			switch {
 			case i >= reached:
-				f.unreached++
-				p.unreached[proxy.Name]++
+				f.undelivered++
+				p.undelivered[proxy.Name]++
 			case p.lost[row.Seq]:
 				f.delivered++
-				f.superseded++
+				f.coalesced++
 			default:
 				f.delivered++
 			}
@@ -105,11 +106,11 @@ func (p *prediction) follow(proxies []collect.ProxyRow, rows []collect.MutationR
 }
 
 // byCluster groups mutations, in order, by the EDS resource they change.
-func byCluster(rows []collect.MutationRow) map[string][]collect.MutationRow {
-	groups := make(map[string][]collect.MutationRow)
-	for _, row := range rows {
+func byCluster(changes []rows.Mutation) map[string][]rows.Mutation {
+	groups := make(map[string][]rows.Mutation)
+	for _, row := range changes {
 		namespace, service, _ := strings.Cut(row.Service, "/")
-		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(target.DefaultClusterName)
+		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(mesh.DefaultClusterName)
 		groups[name] = append(groups[name], row)
 	}
 	return groups
@@ -140,7 +141,7 @@ func hit(line Line) Line {
 }
 
 // checkUnserved compares, by name, the proxies that nothing was delivered to.
-func (p *prediction) checkUnserved(r *collect.Result) Line {
+func (p *prediction) checkUnserved(r *result.Result) Line {
 	found := make(map[string]bool)
 	for _, proxy := range r.ProxyRows {
 		if proxy.Deliveries == 0 {
@@ -152,14 +153,14 @@ func (p *prediction) checkUnserved(r *collect.Result) Line {
 }
 
 // checkLost compares, by number, the mutations that reached nobody themselves.
-func (p *prediction) checkLost(r *collect.Result) Line {
+func (p *prediction) checkLost(r *result.Result) Line {
 	want, found := make(map[string]bool), make(map[string]bool)
 	for _, m := range r.MutationRows {
 		name := fmt.Sprintf("mutation %d of %s", m.Seq, m.Service)
 		if p.lost[m.Seq] {
 			want[name] = true
 		}
-		if m.Delivered == m.Superseded {
+		if m.Delivered == m.Coalesced {
 			found[name] = true
 		}
 	}
@@ -168,26 +169,26 @@ func (p *prediction) checkLost(r *collect.Result) Line {
 }
 
 // checkPairs compares the pairs never reached, by proxy and by mutation.
-func (p *prediction) checkPairs(r *collect.Result) Line {
+func (p *prediction) checkPairs(r *result.Result) Line {
 	total := 0
 	var wrong []string
 	for _, proxy := range r.ProxyRows {
-		total += p.unreached[proxy.Name]
-		if int(proxy.Unreached) != p.unreached[proxy.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Unreached, p.unreached[proxy.Name]))
+		total += p.undelivered[proxy.Name]
+		if int(proxy.Undelivered) != p.undelivered[proxy.Name] {
+			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Undelivered, p.undelivered[proxy.Name]))
 		}
 	}
 	for _, m := range r.MutationRows {
-		if got := (fate{int(m.Delivered), int(m.Superseded), int(m.Unreached)}); got != p.mutations[m.Seq] {
+		if got := (fate{int(m.Delivered), int(m.Coalesced), int(m.Undelivered)}); got != p.mutations[m.Seq] {
 			wrong = append(wrong, fmt.Sprintf("mutation %d has %+v instead of %+v", m.Seq, got, p.mutations[m.Seq]))
 		}
 	}
-	line := hit(countLine("unserved, stale and lost", "pairs unreached, by proxy and mutation", total, int(r.Propagation.Unreached)))
+	line := hit(countLine("unserved, stale and lost", "pairs undelivered, by proxy and mutation", total, int(r.Propagation.Undelivered)))
 	return differing(line, wrong)
 }
 
 // checkDiverged compares, by proxy, the clusters that are wrong at the end.
-func (p *prediction) checkDiverged(r *collect.Result, stale int) Line {
+func (p *prediction) checkDiverged(r *result.Result, stale int) Line {
 	want, got := 0, 0
 	var wrong []string
 	for _, proxy := range r.ProxyRows {

@@ -90,13 +90,13 @@ func runStarved(dir string) error {
 	if err != nil {
 		return err
 	}
-	result, err := harness.Run(ctx, harness.Config{
+	res, err := harness.Run(ctx, harness.Config{
 		Profile: &p, Dir: filepath.Join(dir, "starved"), Environ: os.Environ(), Self: self, Version: "test",
 	})
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(result)
+	return json.NewEncoder(os.Stdout).Encode(res)
 }
 
 // environ is what targets inherit from.

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 const (
@@ -19,30 +20,30 @@ const (
 // the first and the last. The rows are what a right harness reports.
 func faulty() *outcome {
 	return &outcome{
-		record: controlplane.FaultRecord{
-			Unserved: []string{"p1"}, Stale: []controlplane.StaleCluster{{Proxy: "p2", Cluster: clusterA}}, StaleResources: 2,
-			Lost: []controlplane.LostUpdate{
+		record: faults.Record{
+			Unserved: []string{"p1"}, Stale: []faults.StaleCluster{{Proxy: "p2", Cluster: clusterA}}, StaleResources: 2,
+			Lost: []faults.LostUpdate{
 				{Cluster: clusterB, Update: 1}, {Cluster: clusterA, Update: 2}, {Cluster: clusterB, Update: 3},
 			},
 			DuplicateResources: 1, EarlyResources: 3,
 		},
-		result: &collect.Result{
-			MutationRows: []collect.MutationRow{
-				{Seq: 1, Service: "ns/a", Delivered: 1, Unreached: 2},
-				{Seq: 2, Service: "ns/b", Delivered: 2, Superseded: 2, Unreached: 1},
-				{Seq: 3, Service: "ns/a", Delivered: 1, Superseded: 1, Unreached: 2},
-				{Seq: 4, Service: "ns/a", Delivered: 1, Unreached: 2},
-				{Seq: 5, Service: "ns/b", Delivered: 2, Unreached: 1},
-				{Seq: 6, Service: "ns/b", Unreached: 3},
+		result: &result.Result{
+			MutationRows: []rows.Mutation{
+				{Seq: 1, Service: "ns/a", Delivered: 1, Undelivered: 2},
+				{Seq: 2, Service: "ns/b", Delivered: 2, Coalesced: 2, Undelivered: 1},
+				{Seq: 3, Service: "ns/a", Delivered: 1, Coalesced: 1, Undelivered: 2},
+				{Seq: 4, Service: "ns/a", Delivered: 1, Undelivered: 2},
+				{Seq: 5, Service: "ns/b", Delivered: 2, Undelivered: 1},
+				{Seq: 6, Service: "ns/b", Undelivered: 3},
 			},
-			ProxyRows: []collect.ProxyRow{
-				{Name: "p0", Deliveries: 5, Unreached: 1, Diverged: 1},
-				{Name: "p1", Unreached: 6, Diverged: 2},
-				{Name: "p2", Deliveries: 2, Unreached: 4, Diverged: 2},
+			ProxyRows: []rows.Proxy{
+				{Name: "p0", Deliveries: 5, Undelivered: 1, Diverged: 1},
+				{Name: "p1", Undelivered: 6, Diverged: 2},
+				{Name: "p2", Deliveries: 2, Undelivered: 4, Diverged: 2},
 			},
-			Propagation: &collect.Propagation{Unreached: 11},
-			Volume:      &collect.Volume{DuplicateResources: 3},
-			Convergence: &collect.Convergence{OrderingViolations: 3},
+			Propagation: &result.Propagation{Undelivered: 11},
+			Volume:      &result.Volume{DuplicateResources: 3},
+			Convergence: &result.Convergence{OrderingViolations: 3},
 		},
 	}
 }
@@ -71,7 +72,7 @@ func TestEveryWrongNumberFailsItsLine(t *testing.T) {
 		says  string
 	}{
 		"a proxy wrongly reached": {
-			func(o *outcome) { o.result.ProxyRows[1].Unreached, o.result.ProxyRows[0].Unreached = 5, 2 },
+			func(o *outcome) { o.result.ProxyRows[1].Undelivered, o.result.ProxyRows[0].Undelivered = 5, 2 },
 			"unserved, stale and lost", "p1 has 5 instead of 6",
 		},
 		"an unserved proxy not found": {
@@ -82,7 +83,7 @@ func TestEveryWrongNumberFailsItsLine(t *testing.T) {
 			"unserved proxies", "p1 was not found, p2 was found wrongly",
 		},
 		"a lost mutation shown": {
-			func(o *outcome) { o.result.MutationRows[2].Superseded = 0 },
+			func(o *outcome) { o.result.MutationRows[2].Coalesced = 0 },
 			"lost updates", "mutation 3 of ns/a was not found",
 		},
 		"a diverged proxy overlooked": {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // TestStarvedHarnessIsReportedSaturated also shows that what the harness adds is known:
@@ -19,7 +19,7 @@ func TestStarvedHarnessIsReportedSaturated(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.String())
 	}
-	var r collect.Result
+	var r result.Result
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

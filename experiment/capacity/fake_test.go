@@ -12,11 +12,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // fake is a control plane with known costs and a known capacity. Its p99 jumps
@@ -40,7 +41,7 @@ type fake struct {
 	seen map[float64]int
 }
 
-func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
+func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*result.Result, error) {
 	f.runs++
 	if f.OnRun != nil {
 		f.OnRun(f.runs)
@@ -78,7 +79,7 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	return r, r.Save(dir)
 }
 
-func (f *fake) result(p *profiles.Profile, s sizing.Size) *collect.Result {
+func (f *fake) result(p *profiles.Profile, s sizing.Size) *result.Result {
 	rng := rand.New(rand.NewPCG(uint64(f.runs), 1))
 	off := func(x float64) float64 { return x * (1 + f.Noise*rng.NormFloat64()) }
 	profile, err := json.Marshal(p)
@@ -87,21 +88,21 @@ func (f *fake) result(p *profiles.Profile, s sizing.Size) *collect.Result {
 	}
 	steady := p.Phases.Steady.Seconds()
 	responses := s.Rate * steady * s.Proxies
-	r := &collect.Result{
-		Schema: collect.Schema, Profile: profile,
-		Environment: &collect.Environment{CPUs: 2, CPUModel: "a model", Memory: 8e9, Target: "synthetic"},
-		Proxies:     &collect.Proxies{Requested: p.Proxies.Count, Connected: p.Proxies.Count, Ready: p.Proxies.Count},
-		Sync:        &collect.Sync{ConfigBytesPerProxy: &collect.Distribution{Mean: 1e3 * s.Services}},
-		Mutations:   &collect.Mutations{Applied: int(s.Rate * steady)},
-		Propagation: &collect.Propagation{Deliveries: 1, All: &collect.Distribution{P99: off(0.1 + 1e-4*s.Proxies)}},
-		Volume:      &collect.Volume{ByType: map[string]collect.Traffic{"eds": {Responses: int64(responses), Bytes: int64(500 * responses)}}},
-		Convergence: &collect.Convergence{},
-		Harness:     &collect.Harness{WallSeconds: new(steady + 3)},
+	r := &result.Result{
+		Schema: result.Schema, Profile: profile,
+		Environment: &result.Environment{CPUs: 2, CPUModel: "a model", Memory: 8e9, Target: "synthetic"},
+		Proxies:     &result.Proxies{Requested: p.Proxies.Count, Connected: p.Proxies.Count, Ready: p.Proxies.Count},
+		Sync:        &result.Sync{ConfigBytesPerProxy: &result.Distribution{Mean: 1e3 * s.Services}},
+		Mutations:   &result.Mutations{Applied: int(s.Rate * steady)},
+		Propagation: &result.Propagation{Deliveries: 1, All: &result.Distribution{P99: off(0.1 + 1e-4*s.Proxies)}},
+		Volume:      &result.Volume{ByType: map[string]result.Traffic{"eds": {Responses: int64(responses), Bytes: int64(500 * responses)}}},
+		Convergence: &result.Convergence{},
+		Harness:     &result.Harness{WallSeconds: new(steady + 3)},
 	}
 	cores := off(0.05 + 1e-4*responses/steady)
-	r.ControlPlane = &collect.ControlPlane{
+	r.ControlPlane = &observed.ControlPlane{
 		CPUSeconds: new(cores*steady + 0.5 + 1e-3*s.Proxies), PeakRSSBytes: new(int64(off(50e6 + 1e5*s.Proxies))),
-		Steady: &collect.Cost{WallSeconds: steady, CPUSeconds: cores * steady, Cores: cores},
+		Steady: &observed.Cost{WallSeconds: steady, CPUSeconds: cores * steady, Cores: cores},
 	}
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 // The files of a search's folder.
@@ -41,7 +42,7 @@ func prepare(dir string, p *Plan) error {
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
 	}
-	return experiment.WriteJSON(path, p)
+	return file.WriteJSON(path, p)
 }
 
 // compare refuses a plan that is not the saved one, and names what differs.

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/xdsbench/xdsbench/collect"
-	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/internal/file"
 )
 
 // labelWidth is the width of the column of titles, as in the reports of runs.
@@ -116,16 +115,16 @@ func escape(text string) string {
 }
 
 // JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return experiment.EncodeJSON(w, r) }
+func (r *Report) JSON(w io.Writer) error { return file.EncodeJSON(w, r) }
 
 // Save writes the report in all formats into a folder.
 func (r *Report) Save(dir string) error {
 	errs := []error{
-		collect.WriteFile(filepath.Join(dir, reportFile), r.JSON),
-		collect.WriteFile(filepath.Join(dir, markdownFile), r.Markdown),
+		file.Write(filepath.Join(dir, reportFile), r.JSON),
+		file.Write(filepath.Join(dir, markdownFile), r.Markdown),
 	}
 	for _, p := range r.plots() {
-		errs = append(errs, collect.WriteFile(filepath.Join(dir, p.file), p.chart.SVG))
+		errs = append(errs, file.Write(filepath.Join(dir, p.file), p.chart.SVG))
 	}
 	return errors.Join(errs...)
 }

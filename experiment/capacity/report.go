@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // ReportSchema names the layout of a report file.
@@ -37,7 +38,7 @@ type Report struct {
 	Predictions []sizing.Prediction `json:"predictions,omitempty"`
 	Assumptions []string            `json:"assumptions"`
 	// Environment is that of the last run.
-	Environment *collect.Environment `json:"environment,omitempty"`
+	Environment *result.Environment `json:"environment,omitempty"`
 	// Commands repeat the search and the report.
 	Commands []string `json:"commands,omitempty"`
 }
@@ -116,7 +117,7 @@ func (r *Report) load(dir string, from []string) error {
 		folders = append(folders, filepath.Join(dir, runsDir))
 	}
 	points, err := sizing.Load(append(folders, from...)...)
-	if errors.Is(err, collect.ErrNoResult) && len(from) == 0 {
+	if errors.Is(err, result.ErrNoResult) && len(from) == 0 {
 		err = nil // a search that was cut short in its first run
 	}
 	r.Points = points
@@ -184,7 +185,7 @@ func (r *Report) limit(o Options) {
 
 // limitOf returns the seconds of an upper limit of the p99; zero if there is none.
 func limitOf(limit string) float64 {
-	bound, lower, err := collect.ParseLimit(p99, limit)
+	bound, lower, err := metric.ParseLimit(p99, limit)
 	if err != nil || lower {
 		return 0
 	}
@@ -207,7 +208,7 @@ func assumptions() []string {
 		"CPU is the mean of steady load; connecting, start and garbage collection peaks need room beside it",
 		"replicas share the proxies evenly, and each holds all services and sees all mutations",
 		"intervals are 95 % for one more run on the same machine, with independent errors of equal size (of the latency: in proportion to it); they hold only where nothing is extrapolated",
-		"the control plane had the machine to share with the harness, the API server in memory included",
+		"the control plane had the machine to share with the harness, the in-memory API server included",
 	}
 }
 

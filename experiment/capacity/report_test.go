@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSavedRunsAloneGiveTheModelAndTheKnee(t *testing.T) {
 		t.Errorf("limits %+v, replicas %+v", r.Limits, r.Predictions[0].Replicas)
 	}
 	_, err = capacity.Make("", nil, nil, true, capacity.Options{From: []string{t.TempDir()}})
-	if !errors.Is(err, collect.ErrNoResult) {
+	if !errors.Is(err, result.ErrNoResult) {
 		t.Errorf("empty folder: %v", err)
 	}
 }

@@ -223,7 +223,7 @@ func (f *Found) keep(value float64) { f.Kept = &value }
 func (s *searcher) run(ctx context.Context, f *Found, stage string, value float64, p *profiles.Profile, again bool) (Step, error) {
 	s.count++
 	name := s.name(stage, value, again)
-	result, _, err := s.runs.Do(ctx, name, p, s.progress(f, stage, value, again))
+	res, _, err := s.runs.Do(ctx, name, p, s.progress(f, stage, value, again))
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return Step{}, ctx.Err()
@@ -231,9 +231,9 @@ func (s *searcher) run(ctx context.Context, f *Found, stage string, value float6
 		return Step{}, err
 	}
 	step := Step{Run: filepath.Join(runsDir, filepath.FromSlash(name)), Stage: stage, Value: value}
-	step.judge(result, err, p.SLO)
+	step.judge(res, err, p.SLO)
 	f.Steps = append(f.Steps, step)
-	if result == nil && again && f.Kept == nil && stage == StageGrow {
+	if res == nil && again && f.Kept == nil && stage == StageGrow {
 		return step, fmt.Errorf("the smallest load, %s, cannot be run: %w", s.cfg.Plan.Grow.setting(value), err)
 	}
 	return step, nil

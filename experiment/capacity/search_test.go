@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestSearchFindsTheCapacityWithinTheTolerance(t *testing.T) {
@@ -221,7 +221,7 @@ func TestGrowNamesEveryProblem(t *testing.T) {
 		"proxies=500..100":           "FROM (500) is above TO (100)",
 		"proxies=0..100":             "must be above 0",
 		"proxies=1.5..100":           "takes whole numbers only",
-		"proxies=a..b":               `rate "b"`,
+		"proxies=a..b":               `"b" is not a rate`,
 		"mesh.servces=1..2":          "unknown field",
 		"proxies.variant=1..2":       "variant",
 		"target.env.NAME=1..2":       "neither a whole number nor a rate",
@@ -270,7 +270,7 @@ func TestEveryStepIsKeptWithItsVerdict(t *testing.T) {
 		t.Errorf("%+v", steps)
 	}
 	for _, s := range steps {
-		if _, err := collect.Load(filepath.Join(dir, s.Run)); err != nil {
+		if _, err := result.Load(filepath.Join(dir, s.Run)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // Verdict is what a run or a value came to.
@@ -32,7 +33,7 @@ func (v Verdict) did() string {
 }
 
 // judge fills in what a run says.
-func (s *Step) judge(r *collect.Result, err error, slo map[string]string) {
+func (s *Step) judge(r *result.Result, err error, slo map[string]string) {
 	s.Verdict = Kept
 	broken := func(format string, args ...any) {
 		s.Verdict = Broken
@@ -56,7 +57,7 @@ func (s *Step) judge(r *collect.Result, err error, slo map[string]string) {
 	if p := r.Proxies; p != nil && p.Ready < p.Requested {
 		broken("%d of %d proxies became ready", p.Ready, p.Requested)
 	}
-	verdicts, err := collect.EvaluateSLO(r, slo)
+	verdicts, err := metric.Evaluate(r, slo)
 	if err != nil {
 		broken("%v", err)
 	}
@@ -79,7 +80,7 @@ func (s *Step) doubt(reasons []string) {
 }
 
 // missed says by how much a limit was missed.
-func missed(s collect.SLO) string {
+func missed(s result.SLO) string {
 	if s.Value == nil {
 		return fmt.Sprintf("%s was not measured (limit %s)", s.Metric, s.Limit)
 	}

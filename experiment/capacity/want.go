@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
 	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // Want is a size to predict; what is zero is as in the measured mesh.
@@ -84,7 +84,7 @@ func ParseSizes(list []string) ([]Want, error) {
 
 // ParseBytes reads a size such as "4GiB", "512MiB" or "2GB".
 func ParseBytes(text string) (float64, error) {
-	n, lower, err := collect.ParseLimit("controlPlane.peakRSSBytes", text)
+	n, lower, err := metric.ParseLimit("controlPlane.peakRSSBytes", text)
 	if err != nil || lower || n <= 0 {
 		return 0, fmt.Errorf("%q: want a size above 0, such as 4GiB or 512MiB", text)
 	}

@@ -7,16 +7,20 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/observe"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // Run is one saved result.
 type Run struct {
 	// Path is its file.
 	Path   string
-	Result *collect.Result
-	values map[string]collect.Value
+	Result *result.Result
+
+	values               map[string]metric.Value
+	profile, environment fields
 }
 
 // Set is the runs of one side.
@@ -54,13 +58,13 @@ func resultFiles(path string) ([]string, error) {
 	}
 	var files []string
 	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (file == root || d.Name() == collect.ResultFile) {
+		if err == nil && !d.IsDir() && (file == root || d.Name() == result.ResultFile) {
 			files = append(files, file)
 		}
 		return err
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%w in %s: there is no %s in it or below it", collect.ErrNoResult, path, collect.ResultFile)
+		err = fmt.Errorf("%w in %s: there is no %s in it or below it", result.ErrNoResult, path, result.ResultFile)
 	}
 	return files, err
 }
@@ -78,7 +82,10 @@ func loadRun(file string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("loading a result: %w", err)
 	}
-	result, err := collect.Decode(data, file)
+	if data, err = result.Upgrade(data, file); err != nil {
+		return Run{}, err
+	}
+	res, err := result.Decode(data, file)
 	if err != nil {
 		return Run{}, err
 	}
@@ -86,24 +93,26 @@ func loadRun(file string) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("loading %s: %w", file, err)
 	}
-	return newRun(file, result, inFile), nil
+	return newRun(file, res, inFile), nil
 }
 
 // newRun takes the numbers that the file has. One that another version of
 // xdsbench did not write is absent, not zero.
-func newRun(file string, r *collect.Result, inFile map[string]string) Run {
-	run := Run{Path: file, Result: r, values: make(map[string]collect.Value)}
+func newRun(file string, r *result.Result, inFile map[string]string) Run {
+	observe.AddWork(r)
+	run := Run{Path: file, Result: r, values: make(map[string]metric.Value), profile: profileFields(r)}
+	run.environment = environmentFields(r, run.profile)
 	if r.Partial {
-		return run // no sample: what was pending when it was cut short counts as unreached
+		return run // no sample: what was pending when it was cut short counts as undelivered
 	}
-	for _, v := range r.Values() {
+	for _, v := range metric.Values(r) {
 		if _, written := inFile[v.Name]; written || v.MayOmit || v.Number != 0 {
 			run.values[v.Name] = v
 		}
 	}
-	run.values[contradictions] = collect.Value{Name: contradictions, Number: float64(len(r.Errors))}
+	run.values[contradictions] = metric.Value{Name: contradictions, Number: float64(len(r.Errors))}
 	if p := r.Proxies; p != nil {
-		run.values[neverReady] = collect.Value{Name: neverReady, Number: float64(p.Requested - p.Ready)}
+		run.values[neverReady] = metric.Value{Name: neverReady, Number: float64(p.Requested - p.Ready)}
 	}
 	return run
 }

@@ -11,10 +11,13 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 // outcome is what the fake answers for one setting: a figure per repeat, the last
@@ -37,7 +40,7 @@ type fake struct {
 	cancel context.CancelFunc
 }
 
-func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*collect.Result, error) {
+func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*result.Result, error) {
 	f.made = append(f.made, filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
 	if progress != nil {
 		progress(harness.Status{Phase: harness.PhaseSteady})
@@ -47,11 +50,11 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 		return nil, o.err
 	}
 	repeat := int(filepath.Base(dir)[0] - '1')
-	r := result(pick(o.p99, repeat), pick(o.cpu, repeat))
+	r := sampleResult(pick(o.p99, repeat), pick(o.cpu, repeat))
 	profile, err := json.Marshal(p)
 	r.Profile = profile
 	r.Harness.Saturated = o.saturated
-	slo, sloErr := collect.EvaluateSLO(r, p.SLO)
+	slo, sloErr := metric.Evaluate(r, p.SLO)
 	r.SLO = slo
 	if len(f.made) == f.stopAt {
 		f.cancel()
@@ -59,7 +62,7 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	}
 	err = errors.Join(err, sloErr, r.Save(dir))
 	if o.pprof {
-		r.ControlPlane.Profiles = []collect.ProfileSummary{{
+		r.ControlPlane.Profiles = []observed.ProfileSummary{{
 			Kind: "cpu", File: "pprof/cpu.pb.gz", Seconds: 2, Sample: "cpu", Unit: "nanoseconds", Total: int64(1e9 * pick(o.cpu, repeat)),
 			Parts: map[string]float64{"eds": 0.75, "gc": 0.25},
 		}}
@@ -70,26 +73,23 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 
 func pick(values []float64, i int) float64 { return values[min(i, len(values)-1)] }
 
-// result is a sound one with these figures.
-func result(p99, cpu float64) *collect.Result {
+// sampleResult is a valid one with these figures.
+func sampleResult(p99, cpu float64) *result.Result {
 	wall, rss := 5.0, int64(100e6)
-	d := &collect.Distribution{Count: 10, P50: p99 / 2, P99: p99}
-	return &collect.Result{
-		Schema:      collect.Schema,
-		Environment: &collect.Environment{CPUModel: "Imaginary", CPUs: 2, Versions: map[string]string{"xdsbench": "v0"}},
-		Propagation: &collect.Propagation{All: d, LastProxy: d, Deliveries: 10},
-		Mutations:   &collect.Mutations{Applied: 10},
-		Proxies:     &collect.Proxies{Requested: 20, Ready: 20},
-		Volume:      &collect.Volume{ByType: map[string]collect.Traffic{"eds": {Bytes: 1000}, "cds": {Bytes: 500}}},
-		Acks:        &collect.Acks{NacksInvalid: 1},
-		Harness:     &collect.Harness{WallSeconds: &wall},
-		ControlPlane: &collect.ControlPlane{
-			Steady: &collect.Cost{CPUSeconds: cpu}, PeakRSSBytes: &rss,
-			Metrics: &collect.Metrics{
-				Counters:   map[string]float64{`pilot_xds_pushes{type="eds"}`: 90, `pilot_xds_pushes{type="cds"}`: 10, `pilot_xds_pushes{type="eds_senderr"}`: 5},
-				Histograms: map[string]*collect.Quantiles{"pilot_debounce_time": {Count: 4}},
-			},
-			Stages: &collect.Stages{Debounce: &collect.Stage{Mean: 0.02}, MutationsPerPush: 2.5},
+	d := &result.Distribution{Count: 10, P50: p99 / 2, P99: p99}
+	return &result.Result{
+		Schema:      result.Schema,
+		Environment: &result.Environment{CPUModel: "Imaginary", CPUs: 2, Versions: map[string]string{"xdsbench": "v0"}},
+		Propagation: &result.Propagation{All: d, LastProxy: d, Deliveries: 10},
+		Mutations:   &result.Mutations{Applied: 10},
+		Proxies:     &result.Proxies{Requested: 20, Ready: 20},
+		Volume:      &result.Volume{ByType: map[string]result.Traffic{"eds": {Bytes: 1000}, "cds": {Bytes: 500}}},
+		Acks:        &result.Acks{NacksInvalid: 1},
+		Harness:     &result.Harness{WallSeconds: &wall},
+		ControlPlane: &observed.ControlPlane{
+			Steady: &observed.Cost{CPUSeconds: cpu}, PeakRSSBytes: &rss,
+			Work:   &observed.Work{Pushes: new(int64(100)), DebounceRounds: new(int64(4))},
+			Stages: &observed.Stages{Debounce: &observed.Stage{Mean: 0.02}, MutationsPerPush: 2.5},
 		},
 	}
 }
@@ -126,7 +126,7 @@ func plan(t *testing.T, repeat int, slo string, values ...string) *sweep.Plan {
 		t.Fatal(err)
 	}
 	return &sweep.Plan{
-		Schema: sweep.PlanSchema, Base: base, Repeat: repeat,
+		Base: base, Repeat: repeat,
 		Vary: []sweep.Vary{{Field: "target.env." + debounce, Values: values}},
 	}
 }
@@ -153,7 +153,7 @@ func report(t *testing.T, dir string) *sweep.Report {
 func text(t *testing.T, r *sweep.Report) string {
 	t.Helper()
 	var out strings.Builder
-	if err := r.Text(&out, "DIR"); err != nil {
+	if err := r.Document("DIR").Text(&out, doc.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

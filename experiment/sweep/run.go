@@ -44,7 +44,7 @@ func Run(ctx context.Context, cfg Config) error {
 	dirs := &experiment.Runs{Dir: filepath.Join(cfg.Dir, runsDir), Run: cfg.Run}
 	for i, r := range s.runs {
 		started := time.Now()
-		result, kept, err := dirs.Do(ctx, r.name(), r.setting.Profile, s.progress(i, started))
+		res, kept, err := dirs.Do(ctx, r.name(), r.setting.Profile, s.progress(i, started))
 		switch {
 		case ctx.Err() != nil && err != nil:
 			return ctx.Err()
@@ -52,8 +52,8 @@ func Run(ctx context.Context, cfg Config) error {
 			if err := writeFailure(filepath.Join(dirs.Dir, r.name()), err); err != nil {
 				return err
 			}
-		case kept && result.Harness != nil && result.Harness.WallSeconds != nil:
-			s.took += time.Duration(*result.Harness.WallSeconds * float64(time.Second))
+		case kept && res.Harness != nil && res.Harness.WallSeconds != nil:
+			s.took += time.Duration(*res.Harness.WallSeconds * float64(time.Second))
 			s.expected += estimate(r.setting.Profile)
 		case !kept:
 			s.took += time.Since(started)

@@ -29,17 +29,14 @@ func Parse(text string) (Address, error) {
 		return parsePath(text, path)
 	}
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
-		return Address{}, fmt.Errorf("%q: must be HOST:PORT or unix:/PATH: leave out %s://", text, scheme)
+		return Address{}, fmt.Errorf("%q is not an address: leave out %s://", text, scheme)
 	}
 	host, port, err := net.SplitHostPort(text)
-	if err != nil && strings.Count(text, ":") > 1 {
-		return Address{}, fmt.Errorf("%q: must be HOST:PORT, an IPv6 host in brackets, such as [::1]:15010", text)
+	if err != nil || host == "" || strings.ContainsAny(host, " \t/,@?#") {
+		return Address{}, fmt.Errorf("%q is not an address: write HOST:PORT, [IPv6]:PORT or unix:/PATH", text)
 	}
-	switch n, portErr := strconv.ParseUint(port, 10, 16); {
-	case err != nil || host == "" || strings.ContainsAny(host, " \t/,@?#"):
-		return Address{}, fmt.Errorf("%q: must be HOST:PORT or unix:/PATH, such as 127.0.0.1:15010", text)
-	case portErr != nil || n == 0:
-		return Address{}, fmt.Errorf("%q: port %q: must be a number from 1 to 65535", text, port)
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return Address{}, fmt.Errorf("%q: the port must be a number from 1 to 65535", text)
 	}
 	return Address{Network: "tcp", Endpoint: net.JoinHostPort(host, port)}, nil
 }
@@ -50,9 +47,9 @@ func parsePath(text, path string) (Address, error) {
 	}
 	switch {
 	case !strings.HasPrefix(path, "/") || path == "/":
-		return Address{}, fmt.Errorf("%q: must name the socket by its absolute path, such as unix:/run/xds.sock", text)
+		return Address{}, fmt.Errorf("%q: the path of a socket must begin with /, as in unix:/run/xds.sock", text)
 	case len(path) > longestPath:
-		return Address{}, fmt.Errorf("%q: the path of a unix socket has at most %d bytes, not %d: use a shorter one", text, longestPath, len(path))
+		return Address{}, fmt.Errorf("%q: the path of a socket has at most %d bytes, not %d: use a shorter one", text, longestPath, len(path))
 	}
 	return Address{Network: "unix", Endpoint: path}, nil
 }

@@ -41,13 +41,13 @@ func TestWhatIsNoAddressIsRefusedWithWhatToWrite(t *testing.T) {
 		"localhost:65536":                    "1 to 65535",
 		"http://localhost:15010":             "leave out http://",
 		"dns:///localhost:15010":             "leave out dns://",
-		"fd00::1":                            "in brackets",
-		"fd00::1:15010":                      "in brackets",
-		"[fd00::1]":                          "in brackets",
+		"fd00::1":                            "[IPv6]:PORT",
+		"fd00::1:15010":                      "[IPv6]:PORT",
+		"[fd00::1]":                          "[IPv6]:PORT",
 		"10.0.0.1":                           "HOST:PORT",
-		"unix:":                              "absolute path",
-		"unix:relative.sock":                 "absolute path",
-		"unix://relative.sock":               "absolute path",
+		"unix:":                              "begin with /",
+		"unix:relative.sock":                 "begin with /",
+		"unix://relative.sock":               "begin with /",
 		"unix:/" + strings.Repeat("x", 1000): "at most 107 bytes",
 	} {
 		a, err := address.Parse(text)
@@ -64,7 +64,7 @@ func TestListsAreTrimmedAndEveryProblemIsNamed(t *testing.T) {
 		t.Errorf("got %v, %v", list, err)
 	}
 	_, err = address.ParseList("xds", "a:1,,b")
-	if err == nil || !strings.Contains(err.Error(), `xds: "": `) || !strings.Contains(err.Error(), "\n"+`xds: "b": `) || strings.Contains(err.Error(), `"a:1"`) {
+	if err == nil || !strings.Contains(err.Error(), `xds: "" is not`) || !strings.Contains(err.Error(), "\n"+`xds: "b" is not`) || strings.Contains(err.Error(), `"a:1"`) {
 		t.Errorf("got %v", err)
 	}
 }

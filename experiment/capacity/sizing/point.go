@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -51,7 +51,7 @@ type Point struct {
 	// Setting says what must be equal for points to be comparable.
 	Setting string `json:"setting"`
 	// Environment is where the run was made.
-	Environment *collect.Environment `json:"environment,omitempty"`
+	Environment *result.Environment `json:"environment,omitempty"`
 }
 
 // Size is the size of a mesh and its load.
@@ -85,12 +85,12 @@ func SizeOf(p *profiles.Profile) Size {
 }
 
 // PointOf reads a result that is saved in the folder run.
-func PointOf(run string, r *collect.Result) (Point, error) {
+func PointOf(run string, r *result.Result) (Point, error) {
 	var profile profiles.Profile
 	if err := json.Unmarshal(r.Profile, &profile); err != nil {
 		return Point{}, fmt.Errorf("the profile in %s: %w", run, err)
 	}
-	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Doubts(r), Environment: r.Environment}
+	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Questionable(r), Environment: r.Environment}
 	if r.Proxies != nil {
 		p.Ready = r.Proxies.Ready
 		if p.Ready < r.Proxies.Requested {
@@ -123,7 +123,7 @@ func PointOf(run string, r *collect.Result) (Point, error) {
 
 // addCost reads what the control plane used, and for how many pushes, in a steady
 // phase of this many seconds.
-func (p *Point) addCost(r *collect.Result, steady float64) {
+func (p *Point) addCost(r *result.Result, steady float64) {
 	c := r.ControlPlane
 	if c == nil {
 		return
@@ -149,7 +149,7 @@ func (p *Point) addCost(r *collect.Result, steady float64) {
 }
 
 // setting writes what a cost depends on beside size and load.
-func setting(p *profiles.Profile, r *collect.Result) string {
+func setting(p *profiles.Profile, r *result.Result) string {
 	text := fmt.Sprintf("%s, %s proxies", p.Target.Kind, p.Proxies.Variant)
 	if r.ControlPlane != nil && r.ControlPlane.Version != "" {
 		text += ", version " + r.ControlPlane.Version
@@ -184,7 +184,7 @@ func Load(folders ...string) ([]Point, error) {
 func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
 	var files []string
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == collect.ResultFile {
+		if err == nil && d.Name() == result.ResultFile {
 			files = append(files, path)
 		}
 		return err
@@ -193,7 +193,7 @@ func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%w in %s or below it: there is no %s; give the folder that runs, a sweep or a search wrote", collect.ErrNoResult, folder, collect.ResultFile)
+		return nil, fmt.Errorf("%w in %s or below it: there is no %s; give the folder that runs, a sweep or a search wrote", result.ErrNoResult, folder, result.ResultFile)
 	}
 	slices.Sort(files)
 	var points []Point
@@ -207,7 +207,7 @@ func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
 			continue
 		}
 		seen[full] = true
-		r, err := collect.Load(dir)
+		r, err := result.Load(dir)
 		if err != nil {
 			return nil, err
 		}

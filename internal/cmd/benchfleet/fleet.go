@@ -30,8 +30,8 @@ type point struct {
 	configBytes  float64 // per proxy
 	readyP99     float64 // seconds
 	deliveries   int64
-	unreached    int64
-	lastP50      float64 // seconds, from intended to the last proxy
+	undelivered    int64
+	lastP50      float64 // seconds, from scheduled to the last proxy
 	saturated    bool
 	syncCPU      float64 // seconds of the harness until all were ready
 	steadyCPU    float64 // seconds of the harness in steady phase and drain
@@ -53,7 +53,7 @@ type result struct {
 	} `json:"sync"`
 	Propagation struct {
 		Deliveries int64 `json:"deliveries"`
-		Unreached  int64 `json:"unreached"`
+		Undelivered  int64 `json:"undelivered"`
 		LastProxy  struct {
 			P50 float64 `json:"p50"`
 		} `json:"lastProxy"`
@@ -121,7 +121,7 @@ func readPoint(dir string, proxies int) (point, error) {
 	p := point{
 		proxies: proxies, harness: r.Harness.usage, controlPlane: r.ControlPlane, ready: r.Proxies.Ready,
 		configBytes: r.Sync.ConfigBytesPerProxy.P50, readyP99: r.Sync.TimeToReady.P99,
-		deliveries: r.Propagation.Deliveries, unreached: r.Propagation.Unreached,
+		deliveries: r.Propagation.Deliveries, undelivered: r.Propagation.Undelivered,
 		lastP50: r.Propagation.LastProxy.P50, saturated: r.Harness.Saturated,
 	}
 	p.syncCPU, p.steadyCPU, err = splitCPU(filepath.Join(dir, "timeline.csv"))

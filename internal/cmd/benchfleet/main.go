@@ -113,7 +113,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 		all = append(all, s)
 	}
-	return writeSection(o.document, section(&o, all))
+	text, err := section(&o, all)
+	if err != nil {
+		return err
+	}
+	return writeSection(o.document, text)
 }
 
 // limit lowers sizes to what the descriptor limit allows.

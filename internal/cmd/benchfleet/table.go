@@ -8,9 +8,13 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/units"
 )
 
 const (
@@ -71,59 +75,72 @@ func (s *series) slope() float64 {
 func peakRSS(p *point) float64 { return float64(p.harness.PeakRSSBytes) }
 
 // section is what the document shows.
-func section(o *options, all []series) string {
+func section(o *options, all []series) (string, error) {
+	d := &doc.Document{}
+	s := d.Section("")
+	s.Paragraph("Machine: " + machine() + ".")
+	s.Paragraph("Each run:")
+	s.Code("xdsbench " + strings.Join(o.arguments("S", "N"), " "))
+	runs(s.Table(), all[1:])
+	bare := s.Table().Right("bare streams", "CPU", "peak RSS")
+	for _, p := range all[0].points {
+		bare.Row(units.Count(p.proxies), units.Duration(p.harness.CPUSeconds), mebibytes(p.harness.PeakRSSBytes))
+	}
+	s.Paragraph("Peak RSS by the number of proxies (slope: between the smallest size and the largest up to 10,000; fit: least squares over all sizes):")
+	memory(s.Table(), all)
+	s.Paragraph("The harness's CPU by the number of proxies:")
+	processor(s.Table(), all[1:])
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nMachine: %s.\n\n", beginMark, machine())
-	fmt.Fprintf(&b, "Each run: `xdsbench %s`.\n", strings.Join(o.arguments("S", "N"), " "))
-	fmt.Fprintf(&b, "\n| services | proxies | ready | p99 time to ready | config per proxy | deliveries | unreached | last proxy p50 | harness CPU: sync | steady | harness peak RSS | control plane CPU | its peak RSS | saturated |\n")
-	fmt.Fprintf(&b, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, s := range all[1:] {
+	fmt.Fprintf(&b, "%s\n\n", beginMark)
+	err := d.Markdown(&b)
+	fmt.Fprintf(&b, "\n%s\n", endMark)
+	return b.String(), err
+}
+
+func mebibytes[N int64 | float64](bytes N) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/mib) }
+
+// runs has a row per fleet.
+func runs(t *doc.Table, fleets []series) {
+	t.Left("services").Right("proxies", "ready", "p99 time to ready", "config per proxy", "deliveries", "undelivered", "last proxy p50",
+		"harness CPU: sync", "steady", "harness peak RSS", "control plane CPU", "its peak RSS").Left("saturated")
+	for _, s := range fleets {
 		for _, p := range s.points {
-			fmt.Fprintf(&b, "| %s | %d | %d | %.0f ms | %.0f KiB | %d | %d | %.0f ms | %.1f s | %.1f s | %.0f MiB | %.1f s | %.0f MiB | %t |\n",
-				strings.TrimSuffix(s.name, " services"), p.proxies, p.ready, p.readyP99*1e3, p.configBytes/kib, p.deliveries, p.unreached, p.lastP50*1e3,
-				p.syncCPU, p.steadyCPU, float64(p.harness.PeakRSSBytes)/mib, p.controlPlane.CPUSeconds,
-				float64(p.controlPlane.PeakRSSBytes)/mib, p.saturated)
+			t.Row(strings.TrimSuffix(s.name, " services"), units.Count(p.proxies), units.Count(p.ready), units.Duration(p.readyP99),
+				fmt.Sprintf("%.0f KiB", p.configBytes/kib), units.Count(p.deliveries), units.Count(p.undelivered), units.Duration(p.lastP50),
+				units.Duration(p.syncCPU), units.Duration(p.steadyCPU), mebibytes(p.harness.PeakRSSBytes),
+				units.Duration(p.controlPlane.CPUSeconds), mebibytes(p.controlPlane.PeakRSSBytes), strconv.FormatBool(p.saturated))
 		}
 	}
-	fmt.Fprintf(&b, "\n| bare streams | CPU | peak RSS |\n|---|---|---|\n")
-	for _, p := range all[0].points {
-		fmt.Fprintf(&b, "| %d | %.1f s | %.0f MiB |\n", p.proxies, p.harness.CPUSeconds, float64(p.harness.PeakRSSBytes)/mib)
-	}
-	memory(&b, all)
-	processor(&b, all[1:])
-	fmt.Fprintf(&b, "\n%s\n", endMark)
-	return b.String()
 }
 
 // memory shows the slopes and fits of memory.
-func memory(b *strings.Builder, all []series) {
-	bare := all[0].slope()
-	fmt.Fprintf(b, "\nPeak RSS by the number of proxies (slope: between the smallest size and the largest up to 10,000; fit: least squares over all sizes):\n\n")
-	fmt.Fprintf(b, "| | slope per proxy | x bare | fit | R² |\n|---|---|---|---|---|\n")
+func memory(t *doc.Table, all []series) {
+	t.Left("").Right("slope per proxy", "x bare", "fit", "R²")
 	for i := range all {
 		f := all[i].fit(peakRSS)
-		fmt.Fprintf(b, "| %s | %.1f KiB | %.2f | %.0f MiB + %.1f KiB x N | %.4f |\n",
-			all[i].name, all[i].slope()/kib, all[i].slope()/bare, f.at0/mib, f.slope/kib, f.r2)
+		t.Row(all[i].name, fmt.Sprintf("%.1f KiB", all[i].slope()/kib), fmt.Sprintf("%.2f", all[i].slope()/all[0].slope()),
+			fmt.Sprintf("%s + %.1f KiB x N", mebibytes(f.at0), f.slope/kib), fmt.Sprintf("%.4f", f.r2))
 	}
 }
 
 // processor shows the fits of processor time.
-func processor(b *strings.Builder, fleets []series) {
-	fmt.Fprintf(b, "\nThe harness's CPU by the number of proxies:\n\n")
-	fmt.Fprintf(b, "| | sync, fit | R² | steady, fit | R² | steady CPU per delivery, by size |\n|---|---|---|---|---|---|\n")
+func processor(t *doc.Table, fleets []series) {
+	t.Left("").Right("sync, fit", "R²", "steady, fit", "R²").Left("steady CPU per delivery, by size")
 	for i := range fleets {
 		sync := fleets[i].fit(func(p *point) float64 { return p.syncCPU })
 		steady := fleets[i].fit(func(p *point) float64 { return p.steadyCPU })
 		var each []string
 		for _, p := range fleets[i].points {
 			if p.deliveries > 0 {
-				each = append(each, fmt.Sprintf("%.0f µs", p.steadyCPU/float64(p.deliveries)*1e6))
+				each = append(each, units.Duration(p.steadyCPU/float64(p.deliveries)))
 			}
 		}
-		fmt.Fprintf(b, "| %s | %.1f s + %.2f ms x N | %.4f | %.1f s + %.2f ms x N | %.4f | %s |\n", fleets[i].name,
-			sync.at0, sync.slope*1e3, sync.r2, steady.at0, steady.slope*1e3, steady.r2, strings.Join(each, ", "))
+		t.Row(fleets[i].name, seconds(sync), fmt.Sprintf("%.4f", sync.r2), seconds(steady), fmt.Sprintf("%.4f", steady.r2), strings.Join(each, ", "))
 	}
 }
+
+// seconds writes a fit of seconds over proxies.
+func seconds(f line) string { return units.Duration(f.at0) + " + " + units.Duration(f.slope) + " x N" }
 
 // machine describes where the figures come from.
 func machine() string {

@@ -26,6 +26,22 @@ func TestSlopeIsTakenUpToTenThousandProxies(t *testing.T) {
 	}
 }
 
+func TestSectionHasARowPerFleetAndPerFit(t *testing.T) {
+	points := []point{{proxies: 1000, syncCPU: 1, steadyCPU: 2, deliveries: 100}, {proxies: 20_000, syncCPU: 3, steadyCPU: 4, saturated: true}}
+	text, err := section(&options{}, []series{{name: "bare streams", points: points}, {name: "100 services", points: points}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 100 | 20,000 |", "| 1,000 | 0 s | 0 MiB |", "| bare streams | ", "| 100 services | ", "20 ms |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if !strings.HasPrefix(text, beginMark+"\n") || !strings.HasSuffix(text, endMark+"\n") {
+		t.Errorf("no marks around:\n%s", text)
+	}
+}
+
 func TestSectionReplacesTheOldOneAndKeepsTheRest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "performance.md")
 	if err := os.WriteFile(file, []byte("before\n"+beginMark+"\nold\n"+endMark+"\nafter\n"), 0o600); err != nil {

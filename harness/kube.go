@@ -1,0 +1,154 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/xdsbench/xdsbench/fakekube"
+	"github.com/xdsbench/xdsbench/mesh"
+)
+
+// cluster is the Kubernetes side of a run: an in-memory API server, or a real
+// one that the user named.
+type kube struct {
+	client kubernetes.Interface
+	// kubeconfig is the file that the target is given.
+	kubeconfig string
+	// real is set when the API server is not ours; objects must be removed.
+	real  bool
+	close func() error
+}
+
+// openCluster starts an in-memory API server, or opens the one that the
+// kubeconfig names. Files with credentials go to a folder of their own outside
+// the results, which close removes.
+func openKube(ctx context.Context, kubeconfig, kubeContext string, log *slog.Logger) (*kube, error) {
+	private, err := os.MkdirTemp("", "xdsbench-")
+	if err != nil {
+		return nil, fmt.Errorf("folder for the kubeconfig: %w", err)
+	}
+	c := &kube{kubeconfig: filepath.Join(private, "kubeconfig")}
+	if kubeconfig == "" {
+		err = c.openFake(ctx, private, log)
+	} else {
+		err = c.openReal(ctx, private, kubeconfig, kubeContext)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(private))
+	}
+	return c, nil
+}
+
+func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) error {
+	store := fakekube.NewStore(fakekube.Options{})
+	server := fakekube.NewServer(store, fakekube.ServerOptions{Log: log})
+	if err := server.Start(ctx, "127.0.0.1:0"); err != nil {
+		return fmt.Errorf("in-memory API server: %w", err)
+	}
+	c.close = func() error { return errors.Join(server.Close(), os.RemoveAll(private)) }
+	if err := server.WriteKubeconfig(c.kubeconfig); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	c.client = store.Clientset()
+	return nil
+}
+
+func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
+	api, err := Connect(kubeconfig, kubeContext)
+	if err != nil {
+		return err
+	}
+	c.client, c.real = api.Client, true
+	c.close = func() error {
+		api.Close()
+		return os.RemoveAll(private)
+	}
+	err = clientcmd.WriteToFile(*api.config, c.kubeconfig)
+	if err == nil {
+		err = checkAccess(ctx, api.Client)
+	}
+	if err != nil {
+		api.Close()
+		return fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	return nil
+}
+
+// APIServer is a real API server that the user named.
+type APIServer struct {
+	Client kubernetes.Interface
+
+	// config is the kubeconfig cut down to the one context.
+	config *clientcmdapi.Config
+	http   *http.Client
+}
+
+// Close closes the connections that are not in use.
+func (a *APIServer) Close() { utilnet.CloseIdleConnectionsFor(a.http.Transport) }
+
+// Connect opens the API server that a kubeconfig names, with no client-side
+// rate limit.
+//
+// An API server that is not on this machine must be named by its context, so
+// that no run hits a cluster only because it was the current one.
+func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig},
+		&clientcmd.ConfigOverrides{CurrentContext: kubeContext})
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	if kubeContext != "" {
+		raw.CurrentContext = kubeContext
+	}
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	if kubeContext == "" && !onLoopback(config.Host) {
+		return nil, fmt.Errorf("kubeconfig %s: its current context %q is the API server %s, not on this machine: name the context with --context to load that cluster",
+			kubeconfig, raw.CurrentContext, config.Host)
+	}
+	if err := clientcmdapi.MinifyConfig(&raw); err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	if err := clientcmdapi.FlattenConfig(&raw); err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.UserAgent = mesh.ManagedByValue
+	api := &APIServer{config: &raw}
+	if api.http, err = rest.HTTPClientFor(config); err == nil {
+		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
+	}
+	return api, nil
+}
+
+func onLoopback(host string) bool {
+	name := host
+	if u, err := url.Parse(host); err == nil && u.Host != "" {
+		name = u.Hostname()
+	} else if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
+}
