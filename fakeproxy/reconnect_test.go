@@ -181,14 +181,7 @@ func TestRejectedUpdateRefreshesNoTTL(t *testing.T) {
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			time.Sleep(lifetime / 2)
 			bad := withTTL(v, "2", xdstest.Cluster("a", "", time.Second), time.Hour)
-			broken := xdstest.Cluster("bad", "", -time.Second)
-			switch m := bad.(type) {
-			case *discoveryv3.DiscoveryResponse:
-				m.Resources = append(m.Resources, xdstest.Any(broken))
-			case *discoveryv3.DeltaDiscoveryResponse:
-				m.Resources = append(m.Resources, &discoveryv3.Resource{Name: "bad", Resource: xdstest.Any(broken)})
-			}
-			s.Send(bad)
+			s.Send(and(bad, xdstest.Cluster("bad", "", -time.Second)))
 			if nack := s.Expect(adstest.CDS); !strings.Contains(nack.Error, "bad") {
 				t.Errorf("got %+v, want a NACK", nack)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -24,14 +25,7 @@ func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
 			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			s.Expect(adstest.EDS)
-			a, b := withTTL(v, "2", xdstest.Cluster("a", "", time.Second), lifetime), xdstest.Cluster("b", "a", time.Second)
-			switch m := a.(type) {
-			case *discoveryv3.DiscoveryResponse:
-				m.Resources = append(m.Resources, xdstest.Any(b))
-			case *discoveryv3.DeltaDiscoveryResponse:
-				m.Resources = append(m.Resources, &discoveryv3.Resource{Name: "b", Resource: xdstest.Any(b)})
-			}
-			s.Send(a)
+			s.Send(and(withTTL(v, "2", xdstest.Cluster("a", "", time.Second), lifetime), xdstest.Cluster("b", "a", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "2")
 			for _, version := range []string{"3", "4", "5"} {
 				time.Sleep(lifetime / 2)
@@ -76,4 +70,15 @@ func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 		return adstest.SotW(adstest.CDS, version, r)
 	}
 	return &discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{r}}
+}
+
+// and adds a resource to a response.
+func and(response any, r proto.Message) any {
+	switch m := response.(type) {
+	case *discoveryv3.DiscoveryResponse:
+		m.Resources = append(m.Resources, xdstest.Any(r))
+	case *discoveryv3.DeltaDiscoveryResponse:
+		m.Resources = append(m.Resources, &discoveryv3.Resource{Name: xdstest.Name(r), Resource: xdstest.Any(r)})
+	}
+	return response
 }
