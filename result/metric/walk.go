@@ -88,19 +88,25 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 			}
 			walk(f.Type, inner, below, visit)
 		}
-	case reflect.Bool:
-		at.Unit = ""
-		if given && v.Bool() {
-			at.Number = 1
-		}
-		visit(at)
-	case reflect.Int, reflect.Int64, reflect.Float64:
-		if given {
-			at.Number = v.Convert(reflect.TypeFor[float64]()).Float()
-		}
-		visit(at)
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
+		visit(at.leaf(t, v))
 	default: // text and lists are no metrics
 	}
+}
+
+// leaf is the place with the number of v, if that is not the zero Value.
+func (v Value) leaf(t reflect.Type, of reflect.Value) Value {
+	isBool := t.Kind() == reflect.Bool
+	switch {
+	case isBool && of.IsValid() && of.Bool():
+		v.Number = 1
+	case !isBool && of.IsValid():
+		v.Number = of.Convert(reflect.TypeFor[float64]()).Float()
+	}
+	if isBool {
+		v.Unit = ""
+	}
+	return v
 }
 
 // child is the place below this one that a name or a key leads to.
