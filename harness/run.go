@@ -79,7 +79,10 @@ type run struct {
 // a log.
 func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
-	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
+	if err := CheckRunnable(cfg.Profile); err != nil {
+		return nil, invalid(err)
+	}
+	if err := r.plan(); err != nil {
 		return nil, invalid(err)
 	}
 	defer self.BudgetGarbage()()

@@ -28,7 +28,8 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 		"negative churn rate":  {[]string{"run", "--set", "churn[0].rate=-4/s"}, exitUsage, []string{"-4/s", "negative"}},
 		"zero proxies":         {[]string{"run", "--proxies", "0"}, exitUsage, []string{"proxies.count: 0"}},
 		"two at once":          {[]string{"run", "--proxies", "-1", "--set", "mesh.services=0"}, exitUsage, []string{"proxies.count: -1", "mesh.services: 0"}},
-		"too many proxies":     {[]string{"run", "--proxies", "2000000000"}, exitUsage, []string{"2000000", "needed", "allowed", "raise"}},
+		"too many proxies":     {[]string{"run", "--proxies", "2000000000"}, exitUsage, []string{"proxies.count: 2000000000: must be at most"}},
+		"too few ports":        {[]string{"run", "--proxies", "100000", "--set", "proxies.sourceAddresses=[127.0.0.1]", "-o", out(t)}, exitUsage, []string{"ephemeral ports: 100000 needed", "allowed"}},
 		"unknown SLO":          {[]string{"run", "--set", "slo.propagation.p98=2s"}, exitUsage, []string{"propagation.p98"}},
 		"context alone":        {[]string{"run", "--context", "prod"}, exitUsage, []string{"--kubeconfig"}},
 		"missing profile file": {[]string{"run", "-f", "no/such.yaml"}, exitUsage, []string{"no/such.yaml"}},
@@ -70,6 +71,16 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(existing); err != nil || len(entries) > 0 {
 		t.Errorf("the existing folder was written to: %v %v", entries, err)
+	}
+}
+
+func TestProfilesCheckLooksAtTheProfileAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte("proxies: {count: 100000, sourceAddresses: [127.0.0.1]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := command(t.Context(), "profiles", "check", file); code != exitDone || !strings.Contains(stdout, "valid") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 

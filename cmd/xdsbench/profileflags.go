@@ -30,7 +30,7 @@ func shortForms() []struct{ flag, field, help string } {
 		{"xds-address", "target.xdsAddress", "HOST:PORT of a running control plane, for --target external"},
 		{"metrics-url", "target.metricsURL", "Prometheus metrics of the control plane, for --target external or exec"},
 		{"pprof-url", "target.pprofURL", "pprof of the control plane, for --target external or exec"},
-		{"clusters", "target.clusterName", "how the control plane names its EDS resources: a template of {service}, {namespace} and {port}"},
+		{"clusters", "target.clusterName", "how the control plane names its EDS resources: a template of {service}, {namespace}, {port} and {portName}"},
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/rows"
-	"github.com/xdsbench/xdsbench/target"
+	"github.com/xdsbench/xdsbench/mesh"
 )
 
 // smallFleet is the size below which larger shares are chosen, so that every
@@ -110,7 +110,7 @@ func byCluster(changes []rows.Mutation) map[string][]rows.Mutation {
 	groups := make(map[string][]rows.Mutation)
 	for _, row := range changes {
 		namespace, service, _ := strings.Cut(row.Service, "/")
-		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(target.DefaultClusterName)
+		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(mesh.DefaultClusterName)
 		groups[name] = append(groups[name], row)
 	}
 	return groups

@@ -23,7 +23,7 @@ type Advice struct {
 // advise draws the advice: under an SLO the cheapest setting that keeps it in every
 // repeat, without one the front's knee.
 func (r *Report) advise() Advice {
-	if field := r.Plan.load(); field != "" {
+	if field := r.Plan.variedLoad(); field != "" {
 		return Advice{Text: "none: " + field + " changes the load, and settings under different load are no alternatives: compare those of one load in the table, or sweep each load by itself"}
 	}
 	told, why := r.told()

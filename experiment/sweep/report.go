@@ -100,7 +100,7 @@ func Load(dir string) (*Report, error) {
 		all = append(all, results...)
 	}
 	r.Partial = slices.ContainsFunc(r.Settings, func(o Outcome) bool { return o.has(missing) })
-	if plan.load() == "" { // settings under different load are no alternatives
+	if plan.variedLoad() == "" { // settings under different load are no alternatives
 		for _, o := range front(r.Settings) {
 			r.Front = append(r.Front, o.ID)
 		}

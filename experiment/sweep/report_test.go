@@ -90,11 +90,34 @@ func TestDifferencesWithinTheSpreadAreNoise(t *testing.T) {
 
 func TestSettingsUnderDifferentLoadAreNoAlternatives(t *testing.T) {
 	t.Parallel()
-	p := plan(t, 2, "1s", "50ms")
-	p.Vary = append(p.Vary, sweep.Vary{Field: "rate", Values: []string{"1/s", "5/s"}})
-	r, _ := swept(t, p, map[string]outcome{"50ms": {p99: []float64{0.1, 0.1}, cpu: []float64{1, 1}}})
-	if len(r.Front) > 0 || r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, "rate changes the load") {
-		t.Errorf("front %v, advice %+v", r.Front, r.Advice)
+	for field, values := range map[string][]string{
+		"rate":                        {"1/s", "5/s"},
+		"churn[0].rate":               {"1/s", "5/s"},
+		"mesh.services":               {"10", "20"},
+		"proxies.kinds":               {"{sidecar: 1}", "{router: 1}"},
+		"proxies.connectRate":         {"10/s", "100/s"},
+		"proxies.storms":              {"{every: 0s, share: 1}", "{every: 1s, share: 1}"},
+		"proxies.storms.every":        {"0s", "1s"},
+		"proxies.disconnects.rate":    {"0/s", "5/s"},
+		"proxies.nack.rate":           {"0", "0.5"},
+		"proxies.slowRead":            {"{share: 0}", "{share: 0.5, pause: 1s}"},
+		"proxies.applyDelay":          {"0s", "50ms"},
+		"proxies.halfOpen.share":      {"0", "0.5"},
+		"proxies.reconnect.initial":   {"100ms", "1s"},
+		"target.outage":               {"null", "{for: 1s}"},
+		"pprof.cpu":                   {"0s", "1s"},
+		"phases.warmup":               {"0s", "1s"},
+		"proxies.initialFetchTimeout": {"0s", "1s"},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			p := plan(t, 2, "1s", "50ms")
+			p.Vary = append(p.Vary, sweep.Vary{Field: field, Values: values})
+			r, _ := swept(t, p, map[string]outcome{"50ms": {p99: []float64{0.1, 0.1}, cpu: []float64{1, 1}}})
+			if len(r.Front) > 0 || r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, field+" changes the load") {
+				t.Errorf("front %v, advice %+v", r.Front, r.Advice)
+			}
+		})
 	}
 }
 
