@@ -10,15 +10,14 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// finish makes the result while fleet and target still run.
+// finish makes the result while fleet and target still run. ctx bounds what is read
+// of the control plane, and outlives an interrupt.
 func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) {
-	ctx = context.WithoutCancel(ctx)
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
@@ -26,13 +25,14 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
-		Scoped:       r.scoped,
+		Interrupted:  partial,
 		StuckWarming: &stuck,
 	})
 	res.Partial = partial
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
 	addMisbehaviour(res, r.fleet.Counts())
+	r.addSilences(res)
 	r.warnOfFailedWrites()
 	r.warnIfNothingExpected(res)
 	res.ControlPlane = r.controlPlane()
@@ -56,19 +56,18 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 	return res, errors.Join(profileErr, checkErr, sloErr)
 }
 
-// scoped reports whether a proxy is not told of every service: a waypoint learns
-// of those alone whose traffic goes through it, and a ztunnel of workloads.
-func (r *run) scoped(proxy int) bool {
-	kind := r.roster.kinds[proxy]
-	return kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
-}
-
 // save writes the result with everything that was worth a warning.
 func (r *run) save(res *result.Result) error {
-	r.mu.Lock()
-	res.Warnings = append(res.Warnings, r.warnings...)
-	r.mu.Unlock()
+	r.addWarnings(res)
 	return res.Save(r.cfg.Dir)
+}
+
+// addWarnings adds to the result the warnings since it was last called.
+func (r *run) addWarnings(res *result.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res.Warnings = append(res.Warnings, r.warnings[r.reported:]...)
+	r.reported = len(r.warnings)
 }
 
 // truth lists the usable endpoints of every cluster of the mesh as churn left it,

@@ -39,9 +39,17 @@ func identity(p *mesh.Pod, kind string, variant xds.Variant) fakeproxy.Identity 
 		},
 	}
 	if kind == fakeproxy.KindZtunnel {
-		id.Roots = []xds.Type{xds.Workload, xds.Authorization}
+		id.Roots = rootsOf(kind)
 	}
 	return id
+}
+
+// rootsOf lists the types that a kind of proxy asks for of its own accord.
+func rootsOf(kind string) []xds.Type {
+	if kind == fakeproxy.KindZtunnel {
+		return []xds.Type{xds.Workload, xds.Authorization}
+	}
+	return []xds.Type{xds.CDS, xds.LDS}
 }
 
 // labels are the pod's, with those by which istiod tells what a gateway is for:
@@ -66,7 +74,7 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 	return own
 }
 
-// crew is who the proxies of a fleet are, in their order.
+// roster is who the proxies of a fleet are, in their order.
 type roster struct {
 	identities []fakeproxy.Identity
 	variants   []xds.Variant
@@ -74,7 +82,7 @@ type roster struct {
 	kinds      []string
 }
 
-// crewOf gives each pod a kind and a variant, as the spec wants them. Mixed
+// rosterOf gives each pod a kind and a variant, as the spec wants them. Mixed
 // variants alternate within each kind, so that no kind has but one of them.
 func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 	c := roster{
@@ -91,6 +99,16 @@ func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 		seen[kind]++
 	}
 	return c
+}
+
+// scoped says of each proxy whether it is not told of every service: a waypoint
+// learns of those alone whose traffic goes through it, and a ztunnel of workloads.
+func (c *roster) scoped() []bool {
+	scoped := make([]bool, len(c.kinds))
+	for i, kind := range c.kinds {
+		scoped[i] = kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+	}
+	return scoped
 }
 
 // variantOf returns the variant of the ith proxy of a kind under the profile's

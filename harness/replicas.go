@@ -2,12 +2,14 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/result/rows"
@@ -21,10 +23,14 @@ type replica struct {
 	// addresses are its indices among the addresses that the fleet has.
 	addresses []int
 
-	// tend is held by who takes it down or brings it back, and guards gone: that it
+	// lifecycle is held by who takes it down or brings it back, and guards gone: that it
 	// will not come back.
 	lifecycle sync.Mutex
 	gone      bool
+
+	clock event.Clock
+	// Its pages, and whether they answer.
+	metrics, syncz, pprof page
 
 	// countsAtRestart are our counts when it was last started again; nil if it never
 	// was.
@@ -32,11 +38,11 @@ type replica struct {
 }
 
 // replicasOf lists a target's replicas; their addresses are the fleet's, in order.
-func replicasOf(t *target.Target) []*replica {
+func replicasOf(t *target.Target, clock event.Clock) []*replica {
 	var all []*replica
 	next := 0
 	for _, r := range t.Replicas() {
-		own := &replica{Replica: r}
+		own := &replica{Replica: r, clock: clock}
 		for range r.XDSAddresses() {
 			own.addresses = append(own.addresses, next)
 			next++
@@ -44,6 +50,37 @@ func replicasOf(t *target.Target) []*replica {
 		all = append(all, own)
 	}
 	return all
+}
+
+// Scrape returns its metrics.
+func (p *replica) Scrape(ctx context.Context) ([]byte, error) {
+	return p.metrics.ask(ctx, p.clock, p.Replica.Scrape)
+}
+
+// Syncz returns its page /debug/syncz.
+func (p *replica) Syncz(ctx context.Context) ([]byte, error) {
+	return p.syncz.ask(ctx, p.clock, p.Replica.Syncz)
+}
+
+// Usage measures it; an external one by its metrics.
+func (p *replica) Usage(ctx context.Context) (target.Usage, error) {
+	if p.metrics.silent.Load() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, silentPageTime)
+		defer cancel()
+	}
+	return p.Replica.Usage(ctx)
+}
+
+// FetchProfile takes a profile of it. Those that it does not answer for within the
+// time of the profile and 20 s are not asked for again.
+func (p *replica) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
+	if p.pprof.silent.Load() {
+		return nil, errors.New(kind + ": not asked for: the page before did not answer")
+	}
+	return p.pprof.ask(ctx, p.clock, func(ctx context.Context) ([]byte, error) {
+		return p.Replica.FetchProfile(ctx, kind, seconds)
+	})
 }
 
 // exited reports whether its process has ended.
@@ -56,12 +93,44 @@ func (p *replica) exited() bool {
 	}
 }
 
+// eachReplica calls do for all replicas at once, since one that does not answer must
+// not hold up the others, and waits for it.
+func (r *run) eachReplica(do func(i int, p *replica)) {
+	var wg sync.WaitGroup
+	for i, p := range r.replicas {
+		wg.Go(func() { do(i, p) })
+	}
+	wg.Wait()
+}
+
+// usage measures all replicas together.
+func (r *run) usage(ctx context.Context) (target.Usage, error) {
+	if slices.ContainsFunc(r.replicas, func(p *replica) bool { return p.metrics.silent.Load() }) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, silentPageTime)
+		defer cancel()
+	}
+	return r.target.Usage(ctx)
+}
+
 // several reports whether there is more than one replica.
 func (r *run) several() bool { return len(r.replicas) > 1 }
 
 // ownerOf returns the number of the replica that has an address.
 func (r *run) ownerOf(address int) int {
 	return slices.IndexFunc(r.replicas, func(p *replica) bool { return slices.Contains(p.addresses, address) })
+}
+
+// replicaOfAddress returns, for each address of the fleet, the number of the replica
+// that it belongs to.
+func (r *run) replicaOfAddress() []int {
+	var owners []int
+	for i, p := range r.replicas {
+		for range p.addresses {
+			owners = append(owners, i)
+		}
+	}
+	return owners
 }
 
 // countReplicas returns the present counts of each replica.
@@ -104,7 +173,7 @@ func (r *run) offer(replicas []int, offered bool) {
 	}
 }
 
-// which names replicas in a sentence, such as "replica 1 "; "" if there is one.
+// replicaNames names replicas in a sentence, such as "replica 1 "; "" if there is one.
 func (r *run) replicaNames(replicas []int) string {
 	if !r.several() {
 		return ""

@@ -56,7 +56,7 @@ func (cfg *FleetConfig) Validate() error {
 
 func (cfg *FleetConfig) addresses() []string { return strings.Split(cfg.XDSAddress, ",") }
 
-// standing is a fleet that stands alone.
+// standing is a fleet without a run.
 type standing struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector
@@ -70,7 +70,7 @@ type standing struct {
 	stopBudget func()
 }
 
-// stand lets a fleet connect. It stays until stop is called, also when ctx ends.
+// startStanding lets a fleet connect. It stays until stop is called, also when ctx ends.
 func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
 	if err := errors.Join(cfg.Validate(), fakeproxy.CheckLimits(cfg.Spec)); err != nil {
 		return nil, invalid(err)
@@ -84,7 +84,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	}); err != nil {
 		return nil, err
 	}
-	s.sink = &fleetSink{Collector: s.collector}
+	s.sink = newFleetSink(s.collector, cfg.Spec.Count)
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: roster.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
@@ -179,10 +179,10 @@ func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakep
 	return dump, nil
 }
 
-// maxStrangers is how many addresses 198.18.0.0/15 has for proxies.
+// maxStandalonePods is how many addresses 198.18.0.0/15 has for proxies.
 const maxStandalonePods = 1<<17 - 2
 
-// strangers are the pods of n proxies that the control plane does not know as
+// standalonePods are the pods of n proxies that the control plane does not know as
 // workloads. Their addresses are of the block set aside for benchmarks (RFC
 // 2544), which no pod of a mesh is in.
 func standalonePods(n int, namespace string) []mesh.Pod {

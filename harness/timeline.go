@@ -142,17 +142,19 @@ type scraped struct {
 func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (sums scraped, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
+	scrapes, errs := make([]observe.Scrape, len(t.r.replicas)), make([]error, len(t.r.replicas))
+	t.r.eachReplica(func(i int, p *replica) {
+		var text []byte
+		if text, errs[i] = p.metrics.glance(ctx, p.clock, p.Replica.Scrape); errs[i] == nil {
+			scrapes[i], errs[i] = observe.Parse(text)
+		}
+	})
 	whole = true
-	for i, p := range t.r.replicas {
-		text, err := p.Scrape(ctx)
-		if errors.Is(err, target.ErrNoMetrics) {
+	for i, scrape := range scrapes {
+		if errors.Is(errs[i], target.ErrNoMetrics) {
 			continue
 		}
-		var scrape observe.Scrape
-		if err == nil {
-			scrape, err = observe.Parse(text)
-		}
-		if err != nil {
+		if errs[i] != nil {
 			whole = false
 			continue
 		}
