@@ -34,7 +34,12 @@ func (b *builder) build(f Final) {
 			r.Convergence.OrderingViolations += s.outOfOrder
 		}
 	}
+	var unstamped int64
+	for _, s := range b.c.shards {
+		unstamped += s.stampsBad
+	}
 	r.Harness = &result.Harness{
+		Unstamped:   unstamped,
 		ScheduleLag: b.times(b.c.totals.scheduleLag),
 		StampLag:    b.merged(func(s *shard) mergeable { return dense{s.stampLag} }, newTimes(), secondsPerNanosecond),
 	}
@@ -234,17 +239,13 @@ func (b *builder) acks() *result.Acks {
 
 // warn adds the caveats that the numbers themselves show.
 func (b *builder) warn() {
-	var bad int64
-	for _, s := range b.c.shards {
-		bad += s.stampsBad
-	}
 	r := b.result
 	for _, w := range []struct {
 		n    int64
 		text string
 	}{
 		{b.c.ignored.Load(), "events ignored because their proxy is not in the fleet"},
-		{bad, "responses without a usable time of arrival (left out of stampLag)"},
+		{r.Harness.Unstamped, "responses without a usable time of arrival (left out of stampLag)"},
 		{int64(b.c.totals.issuedEarly), "mutations issued before their scheduled time (left out of scheduleLag)"},
 		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
 		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},

@@ -3,7 +3,6 @@ package collect
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -42,8 +41,6 @@ type Config struct {
 	// shows the newest state stops being pending, although it received nothing
 	// since; zero means 10 s, the longest that istiod debounces by default.
 	SettleAfter time.Duration
-	// Log may be nil.
-	Log *slog.Logger
 }
 
 // ServiceStates are the states of one service's clusters.
@@ -147,9 +144,6 @@ func New(cfg Config) (*Collector, error) {
 	}
 	if cfg.SettleAfter == 0 {
 		cfg.SettleAfter = defaultSettleAfter
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	words := (cfg.Proxies + 63) / 64
 	c := &Collector{cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards)}

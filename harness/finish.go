@@ -15,9 +15,10 @@ import (
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// finish makes the result while fleet and target still run. ctx bounds what is read
-// of the control plane, and outlives an interrupt.
-func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) {
+// finish makes the result while fleet and target still run. failure is why the phases
+// did not come to their end; nil if they did, or were interrupted. ctx bounds what is
+// read of the control plane, and outlives an interrupt.
+func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*result.Result, error) {
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
@@ -25,18 +26,20 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
-		Interrupted:  partial,
+		Interrupted:  interrupted || failure != nil,
 		StuckWarming: &stuck,
 	})
-	res.Partial = partial
+	res.Partial = interrupted || failure != nil
+	if failure != nil && !interrupted {
+		res.Failure = failure.Error()
+	}
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
 	addMisbehaviour(res, r.fleet.Counts())
 	r.addSilences(res)
 	r.warnOfFailedWrites()
-	r.warnIfNothingExpected(res)
 	res.ControlPlane = r.controlPlane()
-	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
+	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines, res.Convergence != nil)
 	res.ControlPlane.AddImbalance()
 	res.Environment = r.environment()
 	profile, profileErr := json.Marshal(r.cfg.Profile)
@@ -48,11 +51,12 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 	if err != nil {
 		r.warn("%v", err)
 	}
-	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	r.addStagesAndCost(res, lines)
+	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	checkErr := r.crossCheck()
 	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)
 	res.SLO = slo
+	verdict.Judge(res)
 	return res, errors.Join(profileErr, checkErr, sloErr)
 }
 

@@ -101,16 +101,6 @@ func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 	return c
 }
 
-// scoped says of each proxy whether it is not told of every service: a waypoint
-// learns of those alone whose traffic goes through it, and a ztunnel of workloads.
-func (c *roster) scoped() []bool {
-	scoped := make([]bool, len(c.kinds))
-	for i, kind := range c.kinds {
-		scoped[i] = kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
-	}
-	return scoped
-}
-
 // variantOf returns the variant of the ith proxy of a kind under the profile's
 // setting.
 func variantOf(setting, kind string, i int) xds.Variant {
@@ -120,4 +110,15 @@ func variantOf(setting, kind string, i int) xds.Variant {
 	default:
 		return xds.SotW
 	}
+}
+
+// scoped says of each proxy whether it is told of only a part of the mesh: a waypoint
+// learns of those services alone whose traffic goes through it, and a ztunnel of
+// workloads.
+func (r *roster) scoped() []bool {
+	all := make([]bool, len(r.kinds))
+	for i, kind := range r.kinds {
+		all[i] = kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+	}
+	return all
 }

@@ -83,6 +83,18 @@ func (p *replica) FetchProfile(ctx context.Context, kind string, seconds int) ([
 	})
 }
 
+// replicaOfAddress lists, for each address that the fleet has, the number of the
+// replica that it belongs to.
+func replicaOfAddress(replicas []*replica) []int {
+	var of []int
+	for i, p := range replicas {
+		for range p.addresses {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
 // exited reports whether its process has ended.
 func (p *replica) exited() bool {
 	select {
@@ -119,18 +131,6 @@ func (r *run) several() bool { return len(r.replicas) > 1 }
 // ownerOf returns the number of the replica that has an address.
 func (r *run) ownerOf(address int) int {
 	return slices.IndexFunc(r.replicas, func(p *replica) bool { return slices.Contains(p.addresses, address) })
-}
-
-// replicaOfAddress returns, for each address of the fleet, the number of the replica
-// that it belongs to.
-func (r *run) replicaOfAddress() []int {
-	var owners []int
-	for i, p := range r.replicas {
-		for range p.addresses {
-			owners = append(owners, i)
-		}
-	}
-	return owners
 }
 
 // countReplicas returns the present counts of each replica.
@@ -189,8 +189,9 @@ func (r *run) replicaNames(replicas []int) string {
 	return word + strings.Join(numbers, ", ") + " "
 }
 
-// describeReplicas is what the result says of each of several replicas.
-func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []observed.Replica {
+// describeReplicas is what the result says of each of several replicas. compared says
+// that the proxies were compared with the mesh.
+func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline, compared bool) []observed.Replica {
 	o := &r.observed
 	if !r.several() || o.countsBefore == nil {
 		return nil
@@ -200,6 +201,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []obs
 		after = r.countReplicas()
 	}
 	all := make([]observed.Replica, len(r.replicas))
+	pairs := r.collector.ByReplica()
 	for i, p := range r.replicas {
 		x := &all[i]
 		x.Address, x.PID = strings.Join(p.XDSAddresses(), ","), p.Info().PID
@@ -209,6 +211,10 @@ func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []obs
 		if u, err := p.Usage(ctx); err == nil { // a target that does not tell was warned of
 			peak := int64(u.PeakRSSBytes)
 			x.CPUSeconds, x.PeakRSSBytes = &u.CPUSeconds, &peak
+		}
+		x.Deliveries, x.Undelivered, x.P50, x.P99 = &pairs[i].Deliveries, &pairs[i].Undelivered, pairs[i].P50, pairs[i].P99
+		if compared {
+			x.Diverged = &pairs[i].Diverged
 		}
 		if o.before[i] == nil || o.after == nil || o.after[i] == nil {
 			continue

@@ -19,6 +19,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 	"github.com/xdsbench/xdsbench/target"
 )
 
@@ -117,16 +118,16 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 // conclude makes the result, saves it, ends what the run started, and saves the
 // result again if that gave more to say.
 func (r *run) conclude(ctx, ending context.Context, err error) (*result.Result, error) {
-	partial := err != nil || ctx.Err() != nil
 	profileErr := r.profile.Stop()
 	figures, cancel := outlive(ctx, figuresLimit, figuresGrace)
-	res, finishErr := r.finish(figures, partial)
+	res, finishErr := r.finish(figures, ctx.Err() != nil && err == nil, err)
 	cancel()
 	saveErr := r.save(res)
 	said := len(res.Warnings)
 	stopErr := r.stop(ctx, ending)
 	r.addLateSilences(res)
 	if r.addWarnings(res); len(res.Warnings) > said {
+		verdict.Judge(res)
 		saveErr = r.save(res)
 	}
 	return res, errors.Join(err, profileErr, finishErr, stopErr, saveErr)
@@ -203,8 +204,8 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
-		Scoped: r.roster.scoped(), ReplicaOf: r.replicaOfAddress(),
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
+		Scoped: r.roster.scoped(), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	s := &standing{want: cfg.Spec.Count, began: time.Now()}
 	var err error
 	if s.collector, err = collect.New(collect.Config{
-		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock, Log: cfg.Log,
+		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock,
 	}); err != nil {
 		return nil, err
 	}

@@ -7,10 +7,6 @@ import (
 	"strings"
 )
 
-// ErrLeftBehind marks errors of a run that could not remove what it created on a real
-// API server. They say how to do it later.
-var ErrLeftBehind = errors.New("what the run created was not removed")
-
 // stop ends everything that the run started and removes everything it created, also
 // when ctx has been cancelled; the removal lasts no longer than ending.
 func (r *run) stop(ctx, ending context.Context) error {
@@ -64,8 +60,9 @@ func (r *run) removeObjects(ctx context.Context) error {
 	defer cancel()
 	r.kube.limitRequests(ctx)
 	if _, err := Clean(ctx, r.kube.client, r.id); err != nil {
-		r.warn("%v: remove it with `%s`: %v", ErrLeftBehind, r.cleanCommand(), err)
-		return fmt.Errorf("%w: remove it with `%s`: %w", ErrLeftBehind, r.cleanCommand(), err)
+		err = fmt.Errorf("%w; remove it with `%s`", err, r.cleanCommand())
+		r.warn("%v", err)
+		return err
 	}
 	return nil
 }

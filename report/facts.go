@@ -255,8 +255,11 @@ func harness(h *result.Harness) string {
 		parts = append(parts, "stamp lag p99 "+units.Duration(h.StampLag.P99))
 	}
 	state := "load generator OK"
-	if h.Saturated {
-		state = "SATURATED"
+	switch {
+	case h.Saturated:
+		state = "the bottleneck"
+	case h.Unknown != "":
+		state = "load generator unknown: " + h.Unknown
 	}
 	return strings.Join(append(parts, state), ", ")
 }

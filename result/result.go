@@ -22,16 +22,18 @@ type Result struct {
 	Failure string `json:"failure,omitempty"`
 	Partial bool   `json:"partial"`
 	// Profile is the resolved profile.
-	Profile      json.RawMessage        `json:"profile,omitempty"`
-	Environment  *Environment           `json:"environment,omitempty"`
-	Proxies      *Proxies               `json:"proxies,omitempty"`
-	Sync         *Sync                  `json:"sync,omitempty"`
-	Mutations    *Mutations             `json:"mutations,omitempty"`
-	Propagation  *Propagation           `json:"propagation,omitempty"`
-	Volume       *Volume                `json:"volume,omitempty"`
-	Acks         *Acks                  `json:"acks,omitempty"`
-	Convergence  *Convergence           `json:"convergence,omitempty"`
-	Outages      []Outage               `json:"outages,omitempty"`
+	Profile     json.RawMessage `json:"profile,omitempty"`
+	Environment *Environment    `json:"environment,omitempty"`
+	Proxies     *Proxies        `json:"proxies,omitempty"`
+	Sync        *Sync           `json:"sync,omitempty"`
+	Mutations   *Mutations      `json:"mutations,omitempty"`
+	Propagation *Propagation    `json:"propagation,omitempty"`
+	Volume      *Volume         `json:"volume,omitempty"`
+	Acks        *Acks           `json:"acks,omitempty"`
+	Convergence *Convergence    `json:"convergence,omitempty"`
+	Outages     []Outage        `json:"outages,omitempty"`
+	// Silences are the peers that fell silent, as far as that was noticed.
+	Silences     []Silence              `json:"silences,omitempty"`
 	ControlPlane *observed.ControlPlane `json:"controlPlane,omitempty"`
 	Harness      *Harness               `json:"harness,omitempty"`
 	SLO          []SLO                  `json:"slo,omitempty"`
@@ -273,6 +275,8 @@ type Harness struct {
 	// that is our own.
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
 	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
+	// Unstamped responses of steady load had no time of arrival: they are not in StampLag.
+	Unstamped int64 `json:"unstamped,omitempty"`
 	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`
 	// RunQueueP99 is how long our goroutines waited for a processor, at the 99th
 	// percentile: the upper edge of the runtime's bucket.

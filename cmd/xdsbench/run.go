@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,7 @@ import (
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
@@ -47,10 +46,13 @@ end. A cluster that is not on this machine must be named with --context.`
 // runFlags are the flags of run.
 type runFlags struct {
 	profileFlags
-	out        string
-	format     string
-	quiet      bool
-	strict     bool
+	out    string
+	format string
+	quiet  bool
+	strict bool
+
+	allowDefects bool
+
 	profile    bool
 	kubeconfig string
 	context    string
@@ -73,6 +75,7 @@ func runCommand(s streams) *cobra.Command {
 	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; must not exist (default results/PROFILE-TIME)")
 	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	flags.BoolVar(&f.allowDefects, "allow-defects", false, "exit 0 although something was undelivered, diverged or unknown: for who injects faults")
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
 	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
 	flags.StringVar(&f.metrics, "metrics-address", "", "serve the run's own figures to Prometheus at this HOST:PORT, under /metrics")
@@ -113,7 +116,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 		return interruptedOr(ctx, runError(err))
 	}
 	err = errors.Join(err, printer(s.stdout, res, f.folder(profile)))
-	return interruptedOr(ctx, f.verdict(res, err))
+	return interruptedOr(ctx, f.exitCode(res, err))
 }
 
 // folder returns where results go. It is fixed at the first call.
@@ -124,30 +127,31 @@ func (f *runFlags) folder(p *profiles.Profile) string {
 	return f.out
 }
 
-// verdict turns what a finished run found into the command's exit code.
-func (f *runFlags) verdict(r *result.Result, err error) error {
-	switch {
-	case err != nil:
+// exitCode turns what a finished run found into the command's exit code.
+func (f *runFlags) exitCode(r *result.Result, err error) error {
+	if err != nil {
 		return runError(err)
-	case len(r.Errors) > 0:
-		return errorsOf(r)
-	case sloMissed(r):
-		return &exitError{code: exitSLO, err: errors.New("an SLO was missed (see the report)")}
-	case f.strict && r.Harness != nil && r.Harness.Saturated:
-		return &exitError{code: exitSaturated, err: errors.New("the harness was the bottleneck: its numbers say nothing of the control plane (see the report)")}
-	default:
-		return nil
 	}
-}
-
-// errorsOf is the error of a result whose numbers contradict each other.
-func errorsOf(r *result.Result) error {
-	return &exitError{code: exitFailed, err: fmt.Errorf("the result contradicts itself and is not to be trusted: %s", strings.Join(r.Errors, "; "))}
-}
-
-// sloMissed reports whether any SLO was missed; one without a value was.
-func sloMissed(r *result.Result) bool {
-	return slices.ContainsFunc(r.SLO, func(s result.SLO) bool { return !s.Pass })
+	for _, x := range []struct {
+		verdict string
+		asked   bool
+		code    int
+		text    string
+	}{
+		{verdict.Failed, true, exitFailed, "the run failed"},
+		{verdict.NoData, true, exitFailed, "nothing was measured"},
+		{verdict.Defects, !f.allowDefects, exitDefects, "proxies did not get what they had to, or the numbers contradict each other (--allow-defects if that is meant)"},
+		{verdict.SLOMissed, true, exitSLO, "an SLO was missed"},
+		{verdict.Saturated, f.strict, exitSaturated, "the load generator was the bottleneck: the numbers say nothing of the control plane"},
+	} {
+		if x.asked && verdict.Has(r, x.verdict) {
+			return &exitError{code: x.code, err: errors.New(x.text + " (see the report)")}
+		}
+	}
+	if f.strict && r.Harness != nil && r.Harness.Unknown != "" {
+		return &exitError{code: exitSaturated, err: errors.New("whether the load generator was the bottleneck is not known: " + r.Harness.Unknown)}
+	}
+	return nil
 }
 
 // runError gives a failed run its exit code.
@@ -159,10 +163,15 @@ func runError(err error) error {
 }
 
 // interruptedOr returns the error of an interrupted command if ctx was
-// cancelled, and err otherwise.
+// cancelled, and err otherwise. Of what an interrupted command could not do, only
+// what it left behind is worth telling.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+	interrupted := errors.New("interrupted")
+	if errors.Is(err, harness.ErrLeftBehind) {
+		interrupted = errors.Join(interrupted, err)
+	}
+	return &exitError{code: exitInterrupted, err: interrupted}
 }
