@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// errNoAnswer marks the errors of requests that the API server did not answer in
+// ErrNoAnswer marks the errors of requests that the API server did not answer in
 // time. Whether it carried them out is not known.
-var errNoAnswer = errors.New("the API server did not answer")
+var ErrNoAnswer = errors.New("the API server did not answer")
 
 // apiGuard bounds every request to a real API server, whatever context it is made
 // with, and keeps account of those that got no answer.
@@ -57,9 +57,10 @@ func (g *apiGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := g.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		if ctx.Err() != nil {
+		// One that its caller gave up early says nothing.
+		if waited := time.Since(began); ctx.Err() != nil && (req.Context().Err() == nil || waited >= silenceAfter) {
 			g.unanswered(began, req.Method != http.MethodGet)
-			err = fmt.Errorf("%w within %s: %w", errNoAnswer, time.Since(began).Round(100*time.Millisecond), err)
+			err = fmt.Errorf("%w within %s: %w", ErrNoAnswer, waited.Round(100*time.Millisecond), err)
 		}
 		end()
 		return nil, err

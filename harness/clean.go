@@ -58,10 +58,11 @@ func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int,
 		c.nodes = append(c.nodes, nodes.Items[i].Name)
 		c.left["node "+nodes.Items[i].Name] = true
 	}
-	if err := c.run(ctx); err != nil || len(c.left) > 0 {
-		return 0, fmt.Errorf("%w: %s: %w", ErrLeftBehind, some(slices.Sorted(maps.Keys(c.left))), err)
+	err = c.run(ctx)
+	if len(c.left) > 0 {
+		err = fmt.Errorf("%w: %s: %w", ErrLeftBehind, some(slices.Sorted(maps.Keys(c.left))), err)
 	}
-	return len(c.namespaces) + len(c.nodes), nil
+	return len(c.namespaces) + len(c.nodes) - len(c.left), err
 }
 
 // cleaning is one clean-up.
@@ -74,7 +75,8 @@ type cleaning struct {
 	left map[string]bool // guarded by mu
 }
 
-// run deletes nodes and namespaces, and waits until the latter are gone.
+// run empties and deletes the namespaces, deletes the nodes, and waits until the
+// namespaces are gone.
 func (c *cleaning) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -84,7 +86,7 @@ func (c *cleaning) run(ctx context.Context) error {
 		for worker := range cleanWorkers {
 			wait.Go(func() {
 				for i := worker; i < len(names) && ctx.Err() == nil; i += cleanWorkers {
-					if errs[i] = do(names[i]); errors.Is(errs[i], errNoAnswer) {
+					if errs[i] = do(names[i]); errors.Is(errs[i], ErrNoAnswer) {
 						cancel(errs[i]) // the other requests would wait as long
 					}
 				}
@@ -96,10 +98,10 @@ func (c *cleaning) run(ctx context.Context) error {
 		}
 		return errors.Join(errs...)
 	}
+	emptyErr := each(c.namespaces, func(name string) error { return emptyNamespace(ctx, c.client, name, c.list) })
 	nodesErr := each(c.nodes, func(name string) error {
 		return c.gone("node "+name, ignoreNotFound(c.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})))
 	})
-	emptyErr := each(c.namespaces, func(name string) error { return emptyNamespace(ctx, c.client, name, c.list) })
 	deleted := time.Now()
 	goneErr := each(c.namespaces, func(name string) error {
 		return c.gone("namespace "+name, awaitGone(ctx, c.client, name, deleted))
@@ -107,7 +109,7 @@ func (c *cleaning) run(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return errors.Join(nodesErr, emptyErr, goneErr)
+	return errors.Join(emptyErr, nodesErr, goneErr)
 }
 
 // gone notes that something was removed, unless err says why not.
@@ -133,13 +135,34 @@ func some(names []string) string {
 // namespace itself to go. Pods go at once: no kubelet would ever confirm them.
 func emptyNamespace(ctx context.Context, client kubernetes.Interface, name string, list metav1.ListOptions) error {
 	now := int64(0)
-	atOnce := metav1.DeleteOptions{GracePeriodSeconds: &now}
-	return errors.Join(
-		client.DiscoveryV1().EndpointSlices(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
-		deleteServices(ctx, client, name, list),
-		client.CoreV1().Pods(name).DeleteCollection(ctx, atOnce, list),
-		client.CoreV1().ServiceAccounts(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
-		ignoreNotFound(client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})))
+	return inTurn(
+		func() error { return deleteServices(ctx, client, name, list) },
+		func() error {
+			return client.DiscoveryV1().EndpointSlices(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list)
+		},
+		func() error {
+			return client.CoreV1().Pods(name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, list)
+		},
+		func() error {
+			return client.CoreV1().ServiceAccounts(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list)
+		},
+		func() error {
+			return ignoreNotFound(client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}))
+		})
+}
+
+// inTurn makes calls one after the other, and joins their errors. It ends at the first
+// that is not answered, since the next would not be either.
+func inTurn(calls ...func() error) error {
+	var errs []error
+	for _, call := range calls {
+		err := call()
+		if errors.Is(err, ErrNoAnswer) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // deleteServices deletes one by one: client-go has no collection call for them.
@@ -148,11 +171,13 @@ func deleteServices(ctx context.Context, client kubernetes.Interface, namespace 
 	if err != nil {
 		return fmt.Errorf("namespace %s: list services: %w", namespace, err)
 	}
-	var errs []error
+	var calls []func() error
 	for i := range services.Items {
-		errs = append(errs, ignoreNotFound(client.CoreV1().Services(namespace).Delete(ctx, services.Items[i].Name, metav1.DeleteOptions{})))
+		calls = append(calls, func() error {
+			return ignoreNotFound(client.CoreV1().Services(namespace).Delete(ctx, services.Items[i].Name, metav1.DeleteOptions{}))
+		})
 	}
-	return errors.Join(errs...)
+	return inTurn(calls...)
 }
 
 // awaitGone waits until a namespace is gone that was deleted at a time. On a bare API

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/xdsbench/xdsbench/event"
 )
@@ -20,31 +21,41 @@ type page struct {
 }
 
 // ask makes a call for the page within the bound that the package target has for it.
-func (p *page) ask(ctx context.Context, clock event.Clock, call func(context.Context) ([]byte, error)) ([]byte, error) {
-	if !p.silent.Load() {
-		text, err := p.glance(ctx, clock, call)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			p.silent.Store(true)
-		}
-		return text, err
+// The answer is to take so long by itself.
+func (p *page) ask(ctx context.Context, clock event.Clock, takes time.Duration, call func(context.Context) error) error {
+	if p.silent.Load() {
+		ctx, cancel := context.WithTimeout(ctx, silentPageTime)
+		defer cancel()
+		return p.glance(ctx, clock, takes, call)
 	}
-	ctx, cancel := context.WithTimeout(ctx, silentPageTime)
-	defer cancel()
-	return p.glance(ctx, clock, call)
+	err := p.glance(ctx, clock, takes, call)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		p.silent.Store(true)
+	}
+	return err
 }
 
 // glance makes a call for the page within ctx, which may be too short for a page
 // that is only slow.
-func (p *page) glance(ctx context.Context, clock event.Clock, call func(context.Context) ([]byte, error)) ([]byte, error) {
-	asked := clock.Now()
-	text, err := call(ctx)
+func (p *page) glance(ctx context.Context, clock event.Clock, takes time.Duration, call func(context.Context) error) error {
+	due := clock.Now().Add(takes)
+	err := call(ctx)
 	switch {
 	case err == nil:
 		p.missed.Store(0)
 		p.silent.Store(false)
-	case errors.Is(err, context.DeadlineExceeded):
-		p.missed.CompareAndSwap(0, int64(asked))
+	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil && clock.Now().Sub(due) >= silenceAfter:
+		p.missed.CompareAndSwap(0, int64(due))
 	}
+	return err
+}
+
+// read is ask for a page that is text.
+func (p *page) read(ctx context.Context, clock event.Clock, call func(context.Context) ([]byte, error)) (text []byte, err error) {
+	err = p.ask(ctx, clock, 0, func(ctx context.Context) error {
+		text, err = call(ctx)
+		return err
+	})
 	return text, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/observe"
@@ -54,33 +55,37 @@ func replicasOf(t *target.Target, clock event.Clock) []*replica {
 
 // Scrape returns its metrics.
 func (p *replica) Scrape(ctx context.Context) ([]byte, error) {
-	return p.metrics.ask(ctx, p.clock, p.Replica.Scrape)
+	return p.metrics.read(ctx, p.clock, p.Replica.Scrape)
 }
 
 // Syncz returns its page /debug/syncz.
 func (p *replica) Syncz(ctx context.Context) ([]byte, error) {
-	return p.syncz.ask(ctx, p.clock, p.Replica.Syncz)
+	return p.syncz.read(ctx, p.clock, p.Replica.Syncz)
 }
 
 // Usage measures it; an external one by its metrics.
-func (p *replica) Usage(ctx context.Context) (target.Usage, error) {
-	if p.metrics.silent.Load() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, silentPageTime)
-		defer cancel()
+func (p *replica) Usage(ctx context.Context) (used target.Usage, err error) {
+	if p.Info().PID != 0 {
+		return p.Replica.Usage(ctx)
 	}
-	return p.Replica.Usage(ctx)
+	err = p.metrics.ask(ctx, p.clock, 0, func(ctx context.Context) error {
+		used, err = p.Replica.Usage(ctx)
+		return err
+	})
+	return used, err
 }
 
-// FetchProfile takes a profile of it. Those that it does not answer for within the
-// time of the profile and 20 s are not asked for again.
-func (p *replica) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
+// FetchProfile takes a profile of it. Once one is not answered for within 20 s and the
+// time that it observes, no other is asked for.
+func (p *replica) FetchProfile(ctx context.Context, kind string, seconds int) (data []byte, err error) {
 	if p.pprof.silent.Load() {
-		return nil, errors.New(kind + ": not asked for: the page before did not answer")
+		return nil, errors.New(kind + ": not asked for: the one before was not answered")
 	}
-	return p.pprof.ask(ctx, p.clock, func(ctx context.Context) ([]byte, error) {
-		return p.Replica.FetchProfile(ctx, kind, seconds)
+	err = p.pprof.ask(ctx, p.clock, time.Duration(seconds)*time.Second, func(ctx context.Context) error {
+		data, err = p.Replica.FetchProfile(ctx, kind, seconds)
+		return err
 	})
+	return data, err
 }
 
 // replicaOfAddress lists, for each address that the fleet has, the number of the
@@ -115,14 +120,28 @@ func (r *run) eachReplica(do func(i int, p *replica)) {
 	wg.Wait()
 }
 
-// usage measures all replicas together.
-func (r *run) usage(ctx context.Context) (target.Usage, error) {
-	if slices.ContainsFunc(r.replicas, func(p *replica) bool { return p.metrics.silent.Load() }) {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, silentPageTime)
-		defer cancel()
+// usage measures all replicas together, but for those of which nothing tells what they
+// cost.
+func (r *run) usage(ctx context.Context) (sum target.Usage, err error) {
+	measured := false
+	for _, p := range r.replicas {
+		used, oneErr := p.Usage(ctx)
+		if errors.Is(oneErr, target.ErrNoMetrics) {
+			err = oneErr
+			continue
+		}
+		if oneErr != nil {
+			return sum, oneErr
+		}
+		measured = true
+		sum.CPUSeconds += used.CPUSeconds
+		sum.RSSBytes += used.RSSBytes
+		sum.PeakRSSBytes += used.PeakRSSBytes
 	}
-	return r.target.Usage(ctx)
+	if measured {
+		err = nil
+	}
+	return sum, err
 }
 
 // several reports whether there is more than one replica.

@@ -134,13 +134,16 @@ func (r *run) conclude(ctx, ending context.Context, err error) (*result.Result, 
 }
 
 // unlessInterrupted returns what a phase failed with: nil if it was an interrupt, of
-// which the errors say only that something was cut short.
+// which the errors say only that something was cut short, or for how long the API
+// server had not answered.
 func unlessInterrupted(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil || err == nil:
 		return err
 	case errors.Is(cause, errRunLimit):
 		return fmt.Errorf("%w: %w", cause, err)
+	case errors.Is(err, ErrNoAnswer):
+		return err
 	default:
 		return nil
 	}
@@ -226,8 +229,9 @@ func (r *run) startFleet(ctx context.Context) error {
 		}
 	}
 	r.meter = self.Start()
-	ctx, r.cancel = context.WithCancel(ctx)
 	r.observeStart(ctx)
+	// The fleet stays connected until the result is made, also after an interrupt.
+	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.fleetStart = r.clock.Now()
 	r.collector.FleetConnects(r.fleetStart, p.Proxies.ConnectRate)
 	r.wait.Go(func() {

@@ -84,7 +84,7 @@ var _ churn.Sink = (*churnSink)(nil)
 
 // End passes the answer on.
 func (s *churnSink) End(m *event.Mutation) {
-	if errors.Is(m.Err, errNoAnswer) {
+	if errors.Is(m.Err, ErrNoAnswer) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unanswered++

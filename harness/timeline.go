@@ -121,7 +121,7 @@ func (t *timeline) cost(ctx context.Context, row *rows.Timeline, now *reading) {
 	}
 	external := now.pids[0] == 0
 	if !external {
-		if u, err := t.r.target.Usage(ctx); err == nil {
+		if u, err := t.r.usage(ctx); err == nil {
 			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
 		}
 	}
@@ -144,10 +144,13 @@ func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading)
 	defer cancel()
 	scrapes, errs := make([]observe.Scrape, len(t.r.replicas)), make([]error, len(t.r.replicas))
 	t.r.eachReplica(func(i int, p *replica) {
-		var text []byte
-		if text, errs[i] = p.metrics.glance(ctx, p.clock, p.Replica.Scrape); errs[i] == nil {
-			scrapes[i], errs[i] = observe.Parse(text)
-		}
+		errs[i] = p.metrics.glance(ctx, p.clock, 0, func(ctx context.Context) error {
+			text, err := p.Replica.Scrape(ctx)
+			if err == nil {
+				scrapes[i], err = observe.Parse(text)
+			}
+			return err
+		})
 	})
 	whole = true
 	for i, scrape := range scrapes {

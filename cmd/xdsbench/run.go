@@ -164,13 +164,13 @@ func runError(err error) error {
 
 // interruptedOr returns the error of an interrupted command if ctx was
 // cancelled, and err otherwise. Of what an interrupted command could not do, only
-// what it left behind is worth telling.
+// what it left behind and what it waited for in vain is worth telling.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
 	interrupted := errors.New("interrupted")
-	if errors.Is(err, harness.ErrLeftBehind) {
+	if errors.Is(err, harness.ErrLeftBehind) || errors.Is(err, harness.ErrNoAnswer) {
 		interrupted = errors.Join(interrupted, err)
 	}
 	return &exitError{code: exitInterrupted, err: interrupted}
