@@ -52,7 +52,7 @@ type Spec struct {
 	// Target is "uniform" (the default: each operation draws a service) or "hot"
 	// (all operations go to the first service).
 	Target string `json:"target,omitempty" role:"load"`
-	// Pods is how many pods one scale-up or scale-down touches; 3 by default.
+	// Pods is how many pods one scale-up or scale-down adds or removes; 3 by default.
 	Pods int `json:"pods,omitempty" role:"load"`
 	// Delay is the time from terminating to removal, and from unready to ready;
 	// 1s by default.

@@ -71,7 +71,7 @@ type Mesh struct {
 	byKey map[string]*Service
 }
 
-// node is what a pod needs to know of its node.
+// node is what a pod needs of its node.
 type node struct{ name, ip, zone string }
 
 // New makes the mesh. It fails with every problem of the config, joined.
@@ -179,7 +179,7 @@ func (n node) object(labels map[string]string) *corev1.Node {
 	return out
 }
 
-// addFleet makes one service per namespace and deals the proxies out to them.
+// addFleet makes one service per namespace, with the proxies as their pods in turn.
 func (m *Mesh) addFleet(cfg Config, sh *shared) error {
 	for i := range cfg.Namespaces {
 		name := "fleet-" + strconv.Itoa(i)
@@ -230,8 +230,8 @@ func (m *Mesh) fill(s *Service) (Pod, error) {
 	return pod, err
 }
 
-// NextPod returns the number of the next pod to be made. It is past every pod
-// that was ever added to a service of the mesh.
+// NextPod returns the number of the next pod to be made, which is above that of every
+// pod that was ever added to a service of the mesh.
 func (m *Mesh) NextPod() int { return int(m.next.Load()) }
 
 // Service returns the service with this key, "namespace/name", or nil.
@@ -248,8 +248,8 @@ func (m *Mesh) All() iter.Seq[*Service] {
 	}
 }
 
-// ForgetFleet drops the models of the fleet's services, for which nobody asks once
-// their objects are made: at a large fleet they are most of the mesh. Proxies stays.
+// ForgetFleet drops the models of the fleet's services, which are not needed once
+// their objects are made: with a large fleet they are most of the mesh. Proxies stay.
 func (m *Mesh) ForgetFleet() {
 	for _, s := range m.Fleet {
 		delete(m.byKey, s.Key())

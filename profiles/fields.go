@@ -193,6 +193,9 @@ func find(t reflect.Type, path, name string) string {
 func nearest(name string, known []string) string {
 	best, least := "", min(3, 1+len(name)/3)
 	for _, k := range known {
+		if len(name) > 2 && strings.HasPrefix(strings.ToLower(k), strings.ToLower(name)) {
+			return k
+		}
 		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d < least || d == least && best == "" {
 			best, least = k, d
 		}

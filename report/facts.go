@@ -217,13 +217,11 @@ func controlPlane(c *observed.ControlPlane) string {
 	if s := c.Steady; s != nil {
 		parts = append(parts, fmt.Sprintf("steady load %s cores (peak %s), peak RSS %s", units.Number(s.Cores), units.Number(s.PeakCores), units.Bytes(s.PeakRSSBytes)))
 	}
-	if c.Metrics != nil {
-		if q := c.Metrics.Histograms["pilot_proxy_convergence_time"]; q != nil {
-			parts = append(parts, "its own convergence time p99 "+metricText(q))
-		}
-		if c.Metrics.Restarted {
-			parts = append(parts, "restarted during the run")
-		}
+	if w := c.Work; w != nil && w.ConvergenceTime != nil {
+		parts = append(parts, "its own convergence time p99 "+metricText(w.ConvergenceTime))
+	}
+	if c.Metrics != nil && c.Metrics.Restarted {
+		parts = append(parts, "restarted during the run")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -94,7 +94,7 @@ func quietFor(args []string) []string {
 
 func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
 	// It accepts connections and then says nothing.
-	l := listen(t)
+	l := listener(t)
 	dir := out(t)
 	code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
 		"--target", "external", "--xds-address", l.Addr().String(), "--kubeconfig", fakeCluster(t), "--set", "phases.readyTimeout=2s")
@@ -103,8 +103,8 @@ func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
 	}
 }
 
-// listen accepts connections on loopback and never answers.
-func listen(t *testing.T) net.Listener {
+// listener accepts connections on loopback and never answers.
+func listener(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,7 +117,7 @@ func listen(t *testing.T) net.Listener {
 // closedAddress returns an address that nobody listens on.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	l := listen(t)
+	l := listener(t)
 	_ = l.Close()
 	return l.Addr().String()
 }

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/harness"
-	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
@@ -38,25 +35,21 @@ On a machine that fleet and control plane share, the control plane gives way to 
 fleet (target.priority: normal, low or idle; default low), so that no message waits
 for its time stamp. With idle it gives way to everything else on the machine, too.
 
-Without --kubeconfig the mesh lives in an in-memory API server, and no cluster
+Without --kubeconfig the mesh lives in an in-memory API server, and no Kubernetes
 is needed. With it, the run creates namespaces, nodes, services, pods and
-EndpointSlices of its own on that cluster, all labelled, and removes them at the
-end. A cluster that is not on this machine must be named with --context.`
+EndpointSlices of its own on that API server, all labelled, and removes them at the
+end. An API server that is not on this machine must be named with --context.`
 
 // runFlags are the flags of run.
 type runFlags struct {
 	profileFlags
-	out    string
-	format string
-	quiet  bool
-	strict bool
-
+	output    outputFlags
+	apiServer apiServerFlags
+	strict    bool
+	// allowDefects leaves defects out of the exit code.
 	allowDefects bool
-
-	profile    bool
-	kubeconfig string
-	context    string
-	metrics    string
+	profile      bool
+	metrics      string
 }
 
 func runCommand(s streams) *cobra.Command {
@@ -70,39 +63,36 @@ func runCommand(s streams) *cobra.Command {
 			return f.run(c.Context(), s, c, args)
 		},
 	}
-	f.register(c)
 	flags := c.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; must not exist (default results/PROFILE-TIME)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	f.register(flags)
+	f.output.register(flags, "folder for the results; must not exist (default results/PROFILE-TIME)", "text", "json", "markdown")
+	f.apiServer.register(flags, meshKubeconfig)
 	flags.BoolVar(&f.allowDefects, "allow-defects", false, "exit 0 although something was undelivered, diverged or unknown: for who injects faults")
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
 	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
 	flags.StringVar(&f.metrics, "metrics-address", "", "serve the run's own figures to Prometheus at this HOST:PORT, under /metrics")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
-	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
 
 func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
-	printer, formatErr := printerFor(f.format)
+	printer, formatErr := printerFor(f.output.format.name)
 	profile, err := f.resolve(c, args)
 	if err := errors.Join(formatErr, err); err != nil {
 		return usageError(err)
 	}
-	if err := checkCluster(profile, f.kubeconfig, f.context); err != nil {
+	if err := f.apiServer.check(profile); err != nil {
 		return usageError(err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	show := newProgress(s.stderr, f.quiet)
+	show := newProgress(s.stderr, f.output.quiet)
 	res, err := runOnce(ctx, harness.Config{
 		Profile:    profile,
-		Dir:        f.folder(profile),
-		Kubeconfig: f.kubeconfig,
-		Context:    f.context,
+		Dir:        f.output.folder("", profile),
+		Kubeconfig: f.apiServer.kubeconfig,
+		Context:    f.apiServer.context,
 		Environ:    s.environ,
 		Self:       self,
 		Version:    buildVersion(),
@@ -115,16 +105,8 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if res == nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	err = errors.Join(err, printer(s.stdout, res, f.folder(profile)))
+	err = errors.Join(err, printer(s.stdout, res, f.output.folder("", profile)))
 	return interruptedOr(ctx, f.exitCode(res, err))
-}
-
-// folder returns where results go. It is fixed at the first call.
-func (f *runFlags) folder(p *profiles.Profile) string {
-	if f.out == "" {
-		f.out = filepath.Join("results", p.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	return f.out
 }
 
 // exitCode turns what a finished run found into the command's exit code.

@@ -107,7 +107,7 @@ func TestFailingSettingIsShownAndTriedAgain(t *testing.T) {
 	if r.Partial || slices.Contains(r.Front, "02-"+debounce+"=50ms") {
 		t.Errorf("partial %v, front %v", r.Partial, r.Front)
 	}
-	wantText(t, text(t, r), "FAIL", "x  50ms", "the target would not start", "0 of 2")
+	wantText(t, text(t, r), "FAIL", "the target would not start", "0 of 2  failed")
 	f := &fake{outcomes: four()}
 	if err := sweep.Run(t.Context(), sweep.Config{Dir: dir, Plan: p, Run: f.run}); err != nil || len(f.made) != 2 {
 		t.Errorf("%v; runs made: %v, want the two that failed", err, f.made)
@@ -202,7 +202,7 @@ func TestVaryReadsQuotedValuesAndNamesWhatIsWrong(t *testing.T) {
 		t.Errorf("read back: %v, %v", again, err)
 	}
 	_, err = sweep.ParseVary([]string{"seed", "=3", "seed=", `x="a`, "seed=1,1"})
-	wantText(t, fmt.Sprint(err), `"seed": want`, `"=3": want`, `"seed=": want`, `x=\"a`, `"1" is there twice`)
+	wantText(t, fmt.Sprint(err), `"seed": want`, `"=3": want`, `"seed=": want`, `x=\"a`, `"1" is given twice`)
 	blanks, err := sweep.ParseVary([]string{"target.env.GOGC=50, 100 ,"})
 	if err != nil || !slices.Equal(blanks[0].Values, []string{"50", "100", ""}) {
 		t.Errorf("blanks: %v, %v", blanks, err)

@@ -71,9 +71,8 @@ type Stages struct {
 }
 
 // Signals are the four golden signals, as far as the control plane's metrics and
-// our own figures show them; times in seconds, sizes in bytes. Names that begin
-// with "pilot_", "process_" or "go_" are the control plane's metrics, the others
-// ours.
+// our own figures show them; times in seconds, sizes in bytes. Names with underscores
+// are those of the control plane's own metrics, the others ours.
 type Signals struct {
 	Latency    map[string]float64 `json:"latency,omitempty"`
 	Traffic    map[string]float64 `json:"traffic,omitempty"`
