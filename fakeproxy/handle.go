@@ -35,7 +35,7 @@ func (p *proxy) handleBytes(ctx context.Context, m *adsconn.Message, b []byte) e
 	}
 	r := &p.record
 	*r = event.Response{
-		Proxy: p.index, Variant: p.id.Variant, Bytes: len(b), Received: m.Received, Socket: m.Arrived,
+		Proxy: p.index, Address: p.address, Variant: p.id.Variant, Bytes: len(b), Received: m.Received, Socket: m.Arrived,
 		Resources: len(parsed.Resources), Removed: len(parsed.Removed),
 	}
 	if r.Type = xds.TypeOfURL(parsed.URL); !p.mayAskFor(r.Type) {

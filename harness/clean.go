@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,9 +25,16 @@ const namespaceWait = 2 * time.Minute
 // deleted namespace's conditions before the namespace counts as left alone.
 const controllerGrace = 3 * time.Second
 
+// cleanWorkers bounds the namespaces that are emptied at once.
+const cleanWorkers = 8
+
+// ErrLeftBehind marks errors of what could not be removed from an API server.
+var ErrLeftBehind = errors.New("left on the API server")
+
 // Clean removes everything that runs created on a cluster and returns how many
 // namespaces and nodes that were. An empty runID means all runs. Only objects
-// that carry the project's labels are touched.
+// that carry the project's labels are touched. It ends at the first request that the
+// API server does not answer; its error names what is left then.
 func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int, error) {
 	selector := mesh.ManagedByLabel + "=" + mesh.ManagedByValue
 	if runID != "" {
@@ -32,36 +43,126 @@ func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int,
 	list := metav1.ListOptions{LabelSelector: selector}
 	namespaces, err := client.CoreV1().Namespaces().List(ctx, list)
 	if err != nil {
-		return 0, fmt.Errorf("list namespaces: %w", err)
+		return 0, fmt.Errorf("%w: perhaps all namespaces and nodes with the labels %s: list namespaces: %w", ErrLeftBehind, selector, err)
 	}
 	nodes, err := client.CoreV1().Nodes().List(ctx, list)
 	if err != nil {
-		return 0, fmt.Errorf("list nodes: %w", err)
+		return 0, fmt.Errorf("%w: perhaps all namespaces and nodes with the labels %s: list nodes: %w", ErrLeftBehind, selector, err)
 	}
-	var errs []error
+	c := &cleaning{client: client, list: list, left: make(map[string]bool)}
 	for i := range namespaces.Items {
-		errs = append(errs, emptyNamespace(ctx, client, namespaces.Items[i].Name, list))
+		c.namespaces = append(c.namespaces, namespaces.Items[i].Name)
+		c.left["namespace "+namespaces.Items[i].Name] = true
 	}
 	for i := range nodes.Items {
-		errs = append(errs, ignoreNotFound(client.CoreV1().Nodes().Delete(ctx, nodes.Items[i].Name, metav1.DeleteOptions{})))
+		c.nodes = append(c.nodes, nodes.Items[i].Name)
+		c.left["node "+nodes.Items[i].Name] = true
 	}
-	for i := range namespaces.Items {
-		errs = append(errs, awaitGone(ctx, client, namespaces.Items[i].Name))
+	err = c.run(ctx)
+	if len(c.left) > 0 {
+		err = fmt.Errorf("%w: %s: %w", ErrLeftBehind, some(slices.Sorted(maps.Keys(c.left))), err)
 	}
-	return len(namespaces.Items) + len(nodes.Items), errors.Join(errs...)
+	return len(c.namespaces) + len(c.nodes) - len(c.left), err
+}
+
+// cleaning is one clean-up.
+type cleaning struct {
+	client            kubernetes.Interface
+	list              metav1.ListOptions
+	namespaces, nodes []string
+
+	mu   sync.Mutex
+	left map[string]bool // guarded by mu
+}
+
+// run empties and deletes the namespaces, deletes the nodes, and waits until the
+// namespaces are gone.
+func (c *cleaning) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	each := func(names []string, do func(name string) error) error {
+		var wait sync.WaitGroup
+		errs := make([]error, len(names))
+		for worker := range cleanWorkers {
+			wait.Go(func() {
+				for i := worker; i < len(names) && ctx.Err() == nil; i += cleanWorkers {
+					if errs[i] = do(names[i]); errors.Is(errs[i], ErrNoAnswer) {
+						cancel(errs[i]) // the other requests would wait as long
+					}
+				}
+			})
+		}
+		wait.Wait()
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		return errors.Join(errs...)
+	}
+	emptyErr := each(c.namespaces, func(name string) error { return emptyNamespace(ctx, c.client, name, c.list) })
+	nodesErr := each(c.nodes, func(name string) error {
+		return c.gone("node "+name, ignoreNotFound(c.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{})))
+	})
+	deleted := time.Now()
+	goneErr := each(c.namespaces, func(name string) error {
+		return c.gone("namespace "+name, awaitGone(ctx, c.client, name, deleted))
+	})
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.Join(emptyErr, nodesErr, goneErr)
+}
+
+// gone notes that something was removed, unless err says why not.
+func (c *cleaning) gone(what string, err error) error {
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.left, what)
+	}
+	return err
+}
+
+// some lists names, not too many of them.
+func some(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // emptyNamespace deletes a namespace's labelled contents and then asks for the
 // namespace itself to go. Pods go at once: no kubelet would ever confirm them.
 func emptyNamespace(ctx context.Context, client kubernetes.Interface, name string, list metav1.ListOptions) error {
 	now := int64(0)
-	atOnce := metav1.DeleteOptions{GracePeriodSeconds: &now}
-	return errors.Join(
-		client.DiscoveryV1().EndpointSlices(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
-		deleteServices(ctx, client, name, list),
-		client.CoreV1().Pods(name).DeleteCollection(ctx, atOnce, list),
-		client.CoreV1().ServiceAccounts(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list),
-		ignoreNotFound(client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{})))
+	return inTurn(
+		func() error { return deleteServices(ctx, client, name, list) },
+		func() error {
+			return client.DiscoveryV1().EndpointSlices(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list)
+		},
+		func() error {
+			return client.CoreV1().Pods(name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, list)
+		},
+		func() error {
+			return client.CoreV1().ServiceAccounts(name).DeleteCollection(ctx, metav1.DeleteOptions{}, list)
+		},
+		func() error {
+			return ignoreNotFound(client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}))
+		})
+}
+
+// inTurn makes calls one after the other, and joins their errors. It ends at the first
+// that is not answered, since the next would not be either.
+func inTurn(calls ...func() error) error {
+	var errs []error
+	for _, call := range calls {
+		err := call()
+		if errors.Is(err, ErrNoAnswer) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // deleteServices deletes one by one: client-go has no collection call for them.
@@ -70,18 +171,19 @@ func deleteServices(ctx context.Context, client kubernetes.Interface, namespace 
 	if err != nil {
 		return fmt.Errorf("namespace %s: list services: %w", namespace, err)
 	}
-	var errs []error
+	var calls []func() error
 	for i := range services.Items {
-		errs = append(errs, ignoreNotFound(client.CoreV1().Services(namespace).Delete(ctx, services.Items[i].Name, metav1.DeleteOptions{})))
+		calls = append(calls, func() error {
+			return ignoreNotFound(client.CoreV1().Services(namespace).Delete(ctx, services.Items[i].Name, metav1.DeleteOptions{}))
+		})
 	}
-	return errors.Join(errs...)
+	return inTurn(calls...)
 }
 
-// awaitGone waits until a deleted namespace is gone. On a bare API server there
-// is no namespace controller to finish the deletion: when none shows itself,
-// the namespace, which this project created and has emptied, is finalized here.
-func awaitGone(ctx context.Context, client kubernetes.Interface, name string) error {
-	start := time.Now()
+// awaitGone waits until a namespace is gone that was deleted at a time. On a bare API
+// server there is no namespace controller to finish the deletion: when none shows
+// itself, the namespace, which this project created and has emptied, is finalized here.
+func awaitGone(ctx context.Context, client kubernetes.Interface, name string, deleted time.Time) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -92,7 +194,7 @@ func awaitGone(ctx context.Context, client kubernetes.Interface, name string) er
 		if err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
-		waited := time.Since(start)
+		waited := time.Since(deleted)
 		if waited > namespaceWait {
 			return fmt.Errorf("namespace %s: still there %s after its deletion: see `kubectl describe namespace %s`", name, waited.Round(time.Second), name)
 		}
@@ -104,7 +206,7 @@ func awaitGone(ctx context.Context, client kubernetes.Interface, name string) er
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("namespace %s: still there: %w; run `xdsbench clean`", name, ctx.Err())
+			return fmt.Errorf("namespace %s: its deletion had not ended: %w", name, context.Cause(ctx))
 		}
 	}
 }

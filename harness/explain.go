@@ -21,12 +21,12 @@ type costReading struct {
 // readCost notes what the target has used so far. One that does not tell is
 // warned of at the end.
 func (r *run) readCost(ctx context.Context) {
-	if usage, err := r.target.Usage(ctx); err == nil {
+	if usage, err := r.usage(ctx); err == nil {
 		r.observed.costs = append(r.observed.costs, costReading{time.Now(), usage})
 	}
 }
 
-// explain adds to a result where the time went and what it cost the control
+// addStagesAndCost adds to a result where the time went and what it cost the control
 // plane, and warns of what could not be seen.
 func (r *run) addStagesAndCost(res *result.Result, lines []rows.Timeline) {
 	res.TimelineRows = lines

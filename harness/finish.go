@@ -16,10 +16,9 @@ import (
 )
 
 // finish makes the result while fleet and target still run. failure is why the phases
-// did not come to their end; nil if they did, or were interrupted.
-func (r *run) finish(ctx context.Context, failure error) (*result.Result, error) {
-	interrupted := ctx.Err() != nil
-	ctx = context.WithoutCancel(ctx)
+// did not come to their end; nil if they did, or were interrupted. ctx bounds what is
+// read of the control plane, and outlives an interrupt.
+func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*result.Result, error) {
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
@@ -37,6 +36,7 @@ func (r *run) finish(ctx context.Context, failure error) (*result.Result, error)
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
 	addMisbehaviour(res, r.fleet.Counts())
+	r.addSilences(res)
 	r.warnOfFailedWrites()
 	res.ControlPlane = r.controlPlane()
 	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines, res.Convergence != nil)
@@ -62,10 +62,16 @@ func (r *run) finish(ctx context.Context, failure error) (*result.Result, error)
 
 // save writes the result with everything that was worth a warning.
 func (r *run) save(res *result.Result) error {
-	r.mu.Lock()
-	res.Warnings = append(res.Warnings, r.warnings...)
-	r.mu.Unlock()
+	r.addWarnings(res)
 	return res.Save(r.cfg.Dir)
+}
+
+// addWarnings adds to the result the warnings since it was last called.
+func (r *run) addWarnings(res *result.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res.Warnings = append(res.Warnings, r.warnings[r.reported:]...)
+	r.reported = len(r.warnings)
 }
 
 // truth lists the usable endpoints of every cluster of the mesh as churn left it,

@@ -40,9 +40,17 @@ func identity(p *mesh.Pod, kind string, variant xds.Variant) node.Identity {
 		},
 	}
 	if kind == node.Ztunnel {
-		id.Roots = []xds.Type{xds.Workload, xds.Authorization}
+		id.Roots = rootsOf(kind)
 	}
 	return id
+}
+
+// rootsOf lists the types that a kind of proxy asks for of its own accord.
+func rootsOf(kind string) []xds.Type {
+	if kind == node.Ztunnel {
+		return []xds.Type{xds.Workload, xds.Authorization}
+	}
+	return []xds.Type{xds.CDS, xds.LDS}
 }
 
 // labels are the pod's, with those by which istiod tells what a gateway is for:

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
@@ -21,18 +22,19 @@ import (
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
-// cluster is the Kubernetes side of a run: an in-memory API server, or a real
+// kube is the Kubernetes side of a run: an in-memory API server, or a real
 // one that the user named.
 type kube struct {
 	client kubernetes.Interface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
-	// real is set when the API server is not ours; objects must be removed.
-	real  bool
+	// guard bounds the requests to a real API server, whose objects must be removed;
+	// nil for ours.
+	guard *apiGuard
 	close func() error
 }
 
-// openCluster starts an in-memory API server, or opens the one that the
+// openKube starts an in-memory API server, or opens the one that the
 // kubeconfig names. Files with credentials go to a folder of their own outside
 // the results, which close removes.
 func openKube(ctx context.Context, kubeconfig, kubeContext string, log *slog.Logger) (*kube, error) {
@@ -71,7 +73,7 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 	if err != nil {
 		return err
 	}
-	c.client, c.real = api.Client, true
+	c.client, c.guard = api.Client, api.guard
 	c.close = func() error {
 		api.Close()
 		return os.RemoveAll(private)
@@ -94,13 +96,14 @@ type APIServer struct {
 	// config is the kubeconfig cut down to the one context.
 	config *clientcmdapi.Config
 	http   *http.Client
+	guard  *apiGuard
 }
 
 // Close closes the connections that are not in use.
 func (a *APIServer) Close() { utilnet.CloseIdleConnectionsFor(a.http.Transport) }
 
 // Connect opens the API server that a kubeconfig names, with no client-side
-// rate limit.
+// rate limit. Each request has a bound, 10 s, or a minute if it deletes a collection.
 //
 // An API server that is not on this machine must be named by its context, so
 // that no run hits a cluster only because it was the current one.
@@ -132,14 +135,37 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.UserAgent = mesh.ManagedByValue
+	config.Timeout = sweepLimit // which the API server is told; the guard's are shorter
 	api := &APIServer{config: &raw}
 	if api.http, err = rest.HTTPClientFor(config); err == nil {
+		api.guard = newAPIGuard(api.http.Transport)
+		api.http.Transport = api.guard
 		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)
 	}
 	return api, nil
+}
+
+// real reports whether the API server is one that the user named.
+func (c *kube) real() bool { return c.guard != nil }
+
+// limitRequests has requests to a real API server last no longer than ctx.
+func (c *kube) limitRequests(ctx context.Context) {
+	if c.real() {
+		c.guard.begin(ctx)
+	}
+}
+
+// silent reports whether a real API server has answered nothing for some time, in
+// which requests were made.
+func (c *kube) silent(d time.Duration) bool {
+	if !c.real() {
+		return false
+	}
+	since, _, _ := c.guard.silence()
+	return !since.IsZero() && time.Since(since) >= d
 }
 
 func onLoopback(host string) bool {

@@ -43,10 +43,8 @@ type observation struct {
 // observeStart takes the metrics from which those of the whole run are counted.
 func (r *run) observeStart(ctx context.Context) {
 	// A target whose metrics cannot be read is warned of later.
-	for _, p := range r.replicas {
-		text, _ := p.Scrape(ctx)
-		r.observed.start = append(r.observed.start, text)
-	}
+	r.observed.start = make([][]byte, len(r.replicas))
+	r.eachReplica(func(i int, p *replica) { r.observed.start[i], _ = p.Scrape(ctx) })
 }
 
 // observeBefore takes the control plane's figures before steady load.
@@ -73,12 +71,10 @@ func (r *run) observeAfter(ctx context.Context) error {
 // target without metrics is no error, and one that does not answer a warning.
 func (r *run) scrape(ctx context.Context, name string) ([][]byte, error) {
 	texts := make([][]byte, len(r.replicas))
-	var errs []error
-	for i := range r.replicas {
-		var err error
-		texts[i], err = r.scrapeReplica(ctx, i, target.FileOf(name, i))
-		errs = append(errs, err)
-	}
+	errs := make([]error, len(r.replicas))
+	r.eachReplica(func(i int, _ *replica) {
+		texts[i], errs[i] = r.scrapeReplica(ctx, i, target.FileOf(name, i))
+	})
 	return texts, errors.Join(errs...)
 }
 
@@ -99,7 +95,7 @@ func (r *run) scrapeReplica(ctx context.Context, i int, name string) ([]byte, er
 
 // observeUsage takes what the target has cost so far.
 func (r *run) observeUsage(ctx context.Context) {
-	usage, err := r.target.Usage(ctx)
+	usage, err := r.usage(ctx)
 	if err != nil {
 		r.warn("control plane's CPU and memory: %v", err)
 		return
@@ -138,7 +134,7 @@ func anyOf(texts [][]byte) bool {
 	return slices.ContainsFunc(texts, func(text []byte) bool { return text != nil })
 }
 
-// companions warns of pods that could not be written: their endpoints may then
+// warnOfFailedWrites warns of pods that could not be written: their endpoints may then
 // be dropped by the control plane.
 func (r *run) warnOfFailedWrites() {
 	s := r.observed.churn
@@ -148,8 +144,8 @@ func (r *run) warnOfFailedWrites() {
 	if s.Behind > 0 {
 		r.warn("churn: %d slices are not as the schedule wanted them after failed writes: proxies will count as diverged", s.Behind)
 	}
-	if s.Failed > 0 {
-		r.warn("churn: %d of %d writes failed", s.Failed, s.Issued)
+	if failed := r.churn.failed(s.Failed); failed > 0 {
+		r.warn("churn: %d of %d writes failed", failed, s.Issued)
 	}
 }
 
@@ -164,7 +160,7 @@ func (r *run) environment() *result.Environment {
 	e.StartedAt = r.started.UTC().Format("2006-01-02T15:04:05Z")
 	e.Versions["xdsbench"] = r.cfg.Version
 	e.Versions["target"] = info.Version
-	e.Target, e.TargetEnv = describeTarget(info, r.kube.real), info.Env
+	e.Target, e.TargetEnv = describeTarget(info, r.kube.real()), info.Env
 	return e
 }
 

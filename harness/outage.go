@@ -184,7 +184,7 @@ func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointS
 	}
 }
 
-// clustersOf names the EDS resource of each port of each service, by the
+// clusterNamesOf names the EDS resource of each port of each service, by the
 // service's key and the port's name. Headless services have none.
 func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]string {
 	all := make(map[string]map[string]string)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/xdsbench/xdsbench/churn"
@@ -41,7 +42,10 @@ func (r *run) connect(ctx context.Context) error {
 	counts := r.fleet.Counts()
 	problem := fmt.Sprintf("proxies: %d of %d ready after %s%s", counts.Ready, want, limit, r.whyNotReady())
 	if counts.Ready == 0 {
-		return fmt.Errorf("%s: see target.log in %s", problem, r.cfg.Dir)
+		if r.target.Info().Log != "" {
+			problem += ": see target.log in " + r.cfg.Dir
+		}
+		return errors.New(problem)
 	}
 	r.warn("%s: the run went on without the missing ones", problem)
 	return nil
@@ -53,10 +57,22 @@ func (r *run) whyNotReady() string {
 		s := stuck[0]
 		return fmt.Sprintf(" (%s waits for the %s resource %s of %s)", s.Node, s.Type, s.Name, strings.Join(s.Parents, ", "))
 	}
+	var reasons []string
 	if err := r.sink.lastFailure(); err != nil {
-		return fmt.Sprintf(" (last error: %v)", err)
+		reasons = append(reasons, fmt.Sprintf("last error: %v", err))
 	}
-	return ""
+	r.mu.Lock()
+	if r.lastExit != "" {
+		reasons = append(reasons, "target: "+r.lastExit)
+	}
+	r.mu.Unlock()
+	if len(reasons) == 0 && r.fleet.Counts().Responses == 0 {
+		reasons = append(reasons, "the control plane answered nothing")
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(reasons, "; ") + ")"
 }
 
 // warmUp lets the mesh rest until the wire is quiet, removes the garbage that the
@@ -86,16 +102,54 @@ func (r *run) steady(ctx context.Context) error {
 	r.steadyStart.Store(int64(start))
 	r.away.expect(r.fleet.Counts().Ready)
 	close(r.steadyBegan)
-	stats, err := churn.Run(ctx, churn.Config{
-		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.collector,
+	issuing, endOverrun := r.limitOverrun(ctx)
+	stats, err := churn.Run(issuing, churn.Config{
+		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
+	endOverrun()
 	finishProfiling()
 	r.observed.churn = stats
-	if err != nil {
+	switch {
+	case errors.Is(err, errOverrun):
+		r.warn("churn: %d of %d mutations were never issued: %v", stats.Scheduled-stats.Issued, stats.Scheduled, context.Cause(issuing))
+	case err != nil:
 		return fmt.Errorf("churn: %w", err)
 	}
 	return nil
+}
+
+// errOverrun ends the issuing of mutations after the end of the schedule.
+var errOverrun = errors.New("late mutations were given up")
+
+// limitOverrun returns the context for the churn. Late mutations are issued after the
+// end of the schedule too, but not for ever, and not to an API server that does not
+// answer: then it ends the context, and the requests under way. end must be called.
+func (r *run) limitOverrun(ctx context.Context) (issuing context.Context, end func()) {
+	issuing, cancel := context.WithCancelCause(ctx)
+	steady := r.cfg.Profile.Phases.Steady.Duration
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if !sleep(issuing, steady) {
+			return
+		}
+		over := func() bool { return r.kube.silent(requestLimit) }
+		var cause error
+		switch err := poll(issuing, overrunLimit(steady), over); {
+		case err == nil:
+			cause = fmt.Errorf("%w: the API server answered nothing for %s", errOverrun, requestLimit)
+		case errors.Is(err, errLimit):
+			cause = fmt.Errorf("%w %s after the end of steady load", errOverrun, overrunLimit(steady))
+		default:
+			return
+		}
+		cancel(cause)
+		r.kube.limitRequests(issuing)
+	})
+	return issuing, func() {
+		cancel(nil)
+		wait.Wait()
+	}
 }
 
 // drain waits until nothing is pending, the wire is quiet, and proxies that lost

@@ -7,7 +7,7 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
-// live are the stages that progress is read from, once they exist.
+// progressSource has the stages that progress is read from, once they exist.
 type progressSource struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector

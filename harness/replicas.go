@@ -2,12 +2,15 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/result/rows"
@@ -21,10 +24,14 @@ type replica struct {
 	// addresses are its indices among the addresses that the fleet has.
 	addresses []int
 
-	// tend is held by who takes it down or brings it back, and guards gone: that it
+	// lifecycle is held by who takes it down or brings it back, and guards gone: that it
 	// will not come back.
 	lifecycle sync.Mutex
 	gone      bool
+
+	clock event.Clock
+	// Its pages, and whether they answer.
+	metrics, syncz, pprof page
 
 	// countsAtRestart are our counts when it was last started again; nil if it never
 	// was.
@@ -32,11 +39,11 @@ type replica struct {
 }
 
 // replicasOf lists a target's replicas; their addresses are the fleet's, in order.
-func replicasOf(t *target.Target) []*replica {
+func replicasOf(t *target.Target, clock event.Clock) []*replica {
 	var all []*replica
 	next := 0
 	for _, r := range t.Replicas() {
-		own := &replica{Replica: r}
+		own := &replica{Replica: r, clock: clock}
 		for range r.XDSAddresses() {
 			own.addresses = append(own.addresses, next)
 			next++
@@ -44,6 +51,41 @@ func replicasOf(t *target.Target) []*replica {
 		all = append(all, own)
 	}
 	return all
+}
+
+// Scrape returns its metrics.
+func (p *replica) Scrape(ctx context.Context) ([]byte, error) {
+	return p.metrics.read(ctx, p.clock, p.Replica.Scrape)
+}
+
+// Syncz returns its page /debug/syncz.
+func (p *replica) Syncz(ctx context.Context) ([]byte, error) {
+	return p.syncz.read(ctx, p.clock, p.Replica.Syncz)
+}
+
+// Usage measures it; an external one by its metrics.
+func (p *replica) Usage(ctx context.Context) (used target.Usage, err error) {
+	if p.Info().PID != 0 {
+		return p.Replica.Usage(ctx)
+	}
+	err = p.metrics.ask(ctx, p.clock, 0, func(ctx context.Context) error {
+		used, err = p.Replica.Usage(ctx)
+		return err
+	})
+	return used, err
+}
+
+// FetchProfile takes a profile of it. Once one is not answered for within 20 s and the
+// time that it observes, no other is asked for.
+func (p *replica) FetchProfile(ctx context.Context, kind string, seconds int) (data []byte, err error) {
+	if p.pprof.silent.Load() {
+		return nil, errors.New(kind + ": not asked for: the one before was not answered")
+	}
+	err = p.pprof.ask(ctx, p.clock, time.Duration(seconds)*time.Second, func(ctx context.Context) error {
+		data, err = p.Replica.FetchProfile(ctx, kind, seconds)
+		return err
+	})
+	return data, err
 }
 
 // replicaOfAddress lists, for each address that the fleet has, the number of the
@@ -66,6 +108,40 @@ func (p *replica) exited() bool {
 	default:
 		return false
 	}
+}
+
+// eachReplica calls do for all replicas at once, since one that does not answer must
+// not hold up the others, and waits for it.
+func (r *run) eachReplica(do func(i int, p *replica)) {
+	var wg sync.WaitGroup
+	for i, p := range r.replicas {
+		wg.Go(func() { do(i, p) })
+	}
+	wg.Wait()
+}
+
+// usage measures all replicas together, but for those of which nothing tells what they
+// cost.
+func (r *run) usage(ctx context.Context) (sum target.Usage, err error) {
+	measured := false
+	for _, p := range r.replicas {
+		used, oneErr := p.Usage(ctx)
+		if errors.Is(oneErr, target.ErrNoMetrics) {
+			err = oneErr
+			continue
+		}
+		if oneErr != nil {
+			return sum, oneErr
+		}
+		measured = true
+		sum.CPUSeconds += used.CPUSeconds
+		sum.RSSBytes += used.RSSBytes
+		sum.PeakRSSBytes += used.PeakRSSBytes
+	}
+	if measured {
+		err = nil
+	}
+	return sum, err
 }
 
 // several reports whether there is more than one replica.
@@ -116,7 +192,7 @@ func (r *run) offer(replicas []int, offered bool) {
 	}
 }
 
-// which names replicas in a sentence, such as "replica 1 "; "" if there is one.
+// replicaNames names replicas in a sentence, such as "replica 1 "; "" if there is one.
 func (r *run) replicaNames(replicas []int) string {
 	if !r.several() {
 		return ""

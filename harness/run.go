@@ -19,12 +19,9 @@ import (
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 	"github.com/xdsbench/xdsbench/target"
 )
-
-// stopTimeout bounds the clean-up after a run, which an interrupt may not cut
-// short.
-const stopTimeout = 5 * time.Minute
 
 // progressEvery is the time between two calls of Config.Progress.
 const progressEvery = 250 * time.Millisecond
@@ -45,11 +42,13 @@ type run struct {
 	replicas     []*replica
 	collector    *collect.Collector
 	sink         *fleetSink
+	churn        *churnSink
+	fleetStart   event.Time // when the first proxy was to connect
 	fleet        *fakeproxy.Fleet
 	meter        *self.Meter
 	profile      *self.Profile // nil unless asked for
 	roster       roster
-	clusterNames map[string]map[string]string // see clustersOf
+	clusterNames map[string]map[string]string // see clusterNamesOf
 
 	// Goroutines of the run: cancel ends them, wait waits for them.
 	cancel context.CancelFunc
@@ -68,14 +67,18 @@ type run struct {
 	phaseLimit time.Duration
 	detail     string
 	warnings   []string
+	reported   int    // of the warnings, those that are in the result
+	lastExit   string // how a process of the target ended last
 
 	// Owned by Run's goroutine.
-	observed observation
+	observed  observation
+	apiSilent bool // said in the result
 }
 
 // Run carries out one run. It returns a result as soon as proxies have
 // connected, also with an error or when ctx was cancelled; the result is then
-// marked partial. Without a result, Config.Dir is left only if the target wrote
+// marked partial. After ctx was cancelled it returns within 10 s, whatever does not
+// answer. Without a result, Config.Dir is left only if the target wrote
 // a log.
 func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
@@ -98,17 +101,52 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	defer func() { err = errors.Join(err, stopMetrics()) }()
 	stopProgress := startProgress(cfg.Progress, r.status)
 	defer stopProgress()
-	if err := r.start(ctx); err != nil {
-		return nil, errors.Join(err, r.profile.Stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
+	// The clean-up outlives an interrupt, and the end of the run's time.
+	ending, end := outlive(ctx, 0, interruptLimit)
+	defer end()
+	ctx, cancel := context.WithTimeoutCause(ctx, runLimit(cfg.Profile), errRunLimit)
+	defer cancel()
+	requests, endRequests := outlive(ctx, 0, requestGrace)
+	defer endRequests()
+	if err := r.start(ctx, requests); err != nil {
+		return nil, errors.Join(unlessInterrupted(ctx, err), r.profile.Stop(), r.stop(ctx, ending), removeIfEmpty(cfg.Dir))
 	}
-	err = r.measure(ctx)
+	err = unlessInterrupted(ctx, r.measure(ctx))
+	return r.conclude(ctx, ending, err)
+}
+
+// conclude makes the result, saves it, ends what the run started, and saves the
+// result again if that gave more to say.
+func (r *run) conclude(ctx, ending context.Context, err error) (*result.Result, error) {
 	profileErr := r.profile.Stop()
-	res, finishErr := r.finish(ctx, err)
-	stopErr := r.stop(ctx)
-	if ctx.Err() != nil {
-		err = nil // the phases' errors only say that they were cut short
+	figures, cancel := outlive(ctx, figuresLimit, figuresGrace)
+	res, finishErr := r.finish(figures, ctx.Err() != nil && err == nil, err)
+	cancel()
+	saveErr := r.save(res)
+	said := len(res.Warnings)
+	stopErr := r.stop(ctx, ending)
+	r.addLateSilences(res)
+	if r.addWarnings(res); len(res.Warnings) > said {
+		verdict.Judge(res)
+		saveErr = r.save(res)
 	}
-	return res, errors.Join(err, profileErr, finishErr, stopErr, r.save(res))
+	return res, errors.Join(err, profileErr, finishErr, stopErr, saveErr)
+}
+
+// unlessInterrupted returns what a phase failed with: nil if it was an interrupt, of
+// which the errors say only that something was cut short, or for how long the API
+// server had not answered.
+func unlessInterrupted(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil || err == nil:
+		return err
+	case errors.Is(cause, errRunLimit):
+		return fmt.Errorf("%w: %w", cause, err)
+	case errors.Is(err, ErrNoAnswer):
+		return err
+	default:
+		return nil
+	}
 }
 
 // plan makes the mesh and decides what will change in it, and when.
@@ -135,14 +173,16 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-// start brings up everything that the phases need.
-func (r *run) start(ctx context.Context) error {
+// start brings up everything that the phases need. Requests to the API server last
+// no longer than requests does.
+func (r *run) start(ctx, requests context.Context) error {
 	r.enter(PhaseStart, 0, "API server")
 	p := r.cfg.Profile
 	var err error
 	if r.kube, err = openKube(ctx, r.cfg.Kubeconfig, r.cfg.Context, r.log); err != nil {
 		return err
 	}
+	r.kube.limitRequests(requests)
 	r.warnAll(r.schedule.Warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
 	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
@@ -164,7 +204,7 @@ func (r *run) start(ctx context.Context) error {
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
 	r.roster = rosterOf(r.mesh.Proxies, p.Proxies)
-	r.replicas = replicasOf(r.target)
+	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
 		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
@@ -172,7 +212,8 @@ func (r *run) startFleet(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	r.sink = &fleetSink{Collector: r.collector}
+	r.churn = &churnSink{Collector: r.collector}
+	r.sink = newFleetSink(r.collector, p.Proxies.Count)
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.roster.identities,
 		Random: p.Target.Balance == target.BalanceRandom,
@@ -188,9 +229,11 @@ func (r *run) startFleet(ctx context.Context) error {
 		}
 	}
 	r.meter = self.Start()
-	ctx, r.cancel = context.WithCancel(ctx)
 	r.observeStart(ctx)
-	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)
+	// The fleet stays connected until the result is made, also after an interrupt.
+	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.fleetStart = r.clock.Now()
+	r.collector.FleetConnects(r.fleetStart, p.Proxies.ConnectRate)
 	r.wait.Go(func() { r.fleet.Run(ctx) })
 	r.away.expect(int64(p.Proxies.Count))
 	if p.Target.Outage != nil {
@@ -209,32 +252,6 @@ func baseline(m *mesh.Mesh) []collect.ServiceStates {
 		states = append(states, collect.ServiceStates{Service: s.Key(), States: s.States()})
 	}
 	return states
-}
-
-// stop ends everything that the run started and removes everything it created.
-// It does its work also when ctx has been cancelled.
-func (r *run) stop(ctx context.Context) error {
-	r.enter(PhaseStop, 0, "disconnecting")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	if r.cancel != nil {
-		r.cancel()
-		r.wait.Wait()
-	}
-	var errs []error
-	if r.target != nil {
-		errs = append(errs, r.target.Stop(ctx))
-	}
-	if r.kube == nil {
-		return errors.Join(errs...)
-	}
-	if r.kube.real {
-		r.setDetail("removing what the run created on the cluster")
-		if _, err := Clean(ctx, r.kube.client, r.id); err != nil {
-			errs = append(errs, fmt.Errorf("removing what the run created (run `xdsbench clean` later): %w", err))
-		}
-	}
-	return errors.Join(append(errs, r.kube.close())...)
 }
 
 func (r *run) enter(p Phase, limit time.Duration, detail string) {

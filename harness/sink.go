@@ -1,27 +1,59 @@
 package harness
 
 import (
+	"errors"
+	"sync"
 	"sync/atomic"
 
+	"github.com/xdsbench/xdsbench/churn"
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
-// fleetSink hands the fleet's events to the collector, and remembers why the
-// latest connection failed, for the error of a fleet that does not get ready.
+// fleetSink hands the fleet's events to the collector. It remembers why the latest
+// connection failed, for the error of a fleet that does not get ready, and what each
+// proxy was answered last.
 type fleetSink struct {
 	*collect.Collector
 
 	failure atomic.Pointer[error]
+	proxies []answers
+}
+
+// answers are what came for one proxy, on all its streams. The writes for one proxy
+// come one at a time.
+type answers struct {
+	last  atomic.Int64  // event.Time; 0 for none
+	types atomic.Uint32 // the types that came, a bit each
+	// refused says that a connection attempt failed, and not because nobody answered.
+	refused atomic.Bool
 }
 
 var _ fakeproxy.Sink = (*fleetSink)(nil)
+
+func newFleetSink(c *collect.Collector, proxies int) *fleetSink {
+	return &fleetSink{Collector: c, proxies: make([]answers, proxies)}
+}
+
+// Response notes an answer and passes it on.
+func (s *fleetSink) Response(r *event.Response) {
+	a := &s.proxies[r.Proxy]
+	a.last.Store(int64(r.Received))
+	if bit := uint32(1) << r.Type; a.types.Load()&bit == 0 {
+		a.types.Or(bit)
+	}
+	s.Collector.Response(r)
+}
 
 // Proxy notes a failure and passes the event on.
 func (s *fleetSink) Proxy(e *event.ProxyEvent) {
 	if e.Err != nil {
 		s.failure.Store(&e.Err)
+		if !isTimeout(e.Err) {
+			s.proxies[e.Proxy].refused.Store(true)
+		}
 	}
 	s.Collector.Proxy(e)
 }
@@ -32,4 +64,57 @@ func (s *fleetSink) lastFailure() error {
 		return *err
 	}
 	return nil
+}
+
+// wasAnswered reports whether a type ever came.
+func (a *answers) wasAnswered(t xds.Type) bool { return a.types.Load()&(1<<t) != 0 }
+
+// churnSink hands the churn's events to the collector, but for the ends of mutations
+// that the API server did not answer in time: whether it made them is not known, so
+// they stay unanswered. It remembers when the others were issued.
+type churnSink struct {
+	*collect.Collector
+
+	mu         sync.Mutex // guards all below
+	visible    []event.Time
+	unanswered int
+}
+
+var _ churn.Sink = (*churnSink)(nil)
+
+// End passes the answer on.
+func (s *churnSink) End(m *event.Mutation) {
+	if errors.Is(m.Err, ErrNoAnswer) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unanswered++
+		return
+	}
+	if m.Err == nil && !m.Noop() {
+		s.mu.Lock()
+		s.visible = append(s.visible, m.Issued)
+		s.mu.Unlock()
+	}
+	s.Collector.End(m)
+}
+
+// visibleBetween counts the mutations that proxies can see and that were issued after
+// one time and up to another.
+func (s *churnSink) visibleBetween(after, until event.Time) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, at := range s.visible {
+		if at > after && at <= until {
+			n++
+		}
+	}
+	return n
+}
+
+// failed returns how many of n failed writes the API server did answer.
+func (s *churnSink) failed(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return n - s.unanswered
 }

@@ -51,7 +51,7 @@ func (cfg *FleetConfig) Validate() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// standing is a fleet that stands alone.
+// standing is a fleet without a run.
 type standing struct {
 	fleet     *fakeproxy.Fleet
 	collector *collect.Collector
@@ -65,7 +65,7 @@ type standing struct {
 	stopBudget func()
 }
 
-// stand lets a fleet connect. It stays until stop is called, also when ctx ends.
+// startStanding lets a fleet connect. It stays until stop is called, also when ctx ends.
 func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
 	if err := errors.Join(cfg.Validate(), fakeproxy.CheckLimits(cfg.Spec)); err != nil {
 		return nil, invalid(err)
@@ -79,7 +79,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	}); err != nil {
 		return nil, err
 	}
-	s.sink = &fleetSink{Collector: s.collector}
+	s.sink = newFleetSink(s.collector, cfg.Spec.Count)
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: roster.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
@@ -174,10 +174,10 @@ func DumpProxy(ctx context.Context, cfg FleetConfig, limit time.Duration) (fakep
 	return dump, nil
 }
 
-// maxStrangers is how many addresses 198.18.0.0/15 has for proxies.
+// maxStandalonePods is how many addresses 198.18.0.0/15 has for proxies.
 const maxStandalonePods = 1<<17 - 2
 
-// strangers are the pods of n proxies that the control plane does not know as
+// standalonePods are the pods of n proxies that the control plane does not know as
 // workloads. Their addresses are of the block set aside for benchmarks (RFC
 // 2544), which no pod of a mesh is in.
 func standalonePods(n int, namespace string) []mesh.Pod {

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
@@ -15,22 +16,16 @@ import (
 // it is connected to.
 func (r *run) checkSync(ctx context.Context) {
 	pages := make([]observe.SyncPage, len(r.replicas))
-	read := false
-	for i, p := range r.replicas {
+	r.eachReplica(func(i int, p *replica) {
 		text, err := p.Syncz(ctx)
-		if errors.Is(err, target.ErrNoSyncz) {
-			return
-		}
 		if err == nil {
 			pages[i], err = observe.ParseSyncPage(text)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, target.ErrNoSyncz) {
 			r.warn("cross-check: %s%v", r.replicaNames([]int{i}), err)
-			continue
 		}
-		read = true
-	}
-	if !read {
+	})
+	if !slices.ContainsFunc(pages, func(page observe.SyncPage) bool { return page != nil }) {
 		return
 	}
 	var c observe.SyncCheck

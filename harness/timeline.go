@@ -121,7 +121,7 @@ func (t *timeline) cost(ctx context.Context, row *rows.Timeline, now *reading) {
 	}
 	external := now.pids[0] == 0
 	if !external {
-		if u, err := t.r.target.Usage(ctx); err == nil {
+		if u, err := t.r.usage(ctx); err == nil {
 			t.target(row, now, u.CPUSeconds, float64(u.RSSBytes))
 		}
 	}
@@ -142,17 +142,22 @@ type scraped struct {
 func (t *timeline) scrape(ctx context.Context, row *rows.Timeline, now *reading) (sums scraped, whole bool) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeLimit)
 	defer cancel()
+	scrapes, errs := make([]observe.Scrape, len(t.r.replicas)), make([]error, len(t.r.replicas))
+	t.r.eachReplica(func(i int, p *replica) {
+		errs[i] = p.metrics.glance(ctx, p.clock, 0, func(ctx context.Context) error {
+			text, err := p.Replica.Scrape(ctx)
+			if err == nil {
+				scrapes[i], err = observe.Parse(text)
+			}
+			return err
+		})
+	})
 	whole = true
-	for i, p := range t.r.replicas {
-		text, err := p.Scrape(ctx)
-		if errors.Is(err, target.ErrNoMetrics) {
+	for i, scrape := range scrapes {
+		if errors.Is(errs[i], target.ErrNoMetrics) {
 			continue
 		}
-		var scrape observe.Scrape
-		if err == nil {
-			scrape, err = observe.Parse(text)
-		}
-		if err != nil {
+		if errs[i] != nil {
 			whole = false
 			continue
 		}

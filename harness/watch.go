@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func (r *run) watchReplica(ctx context.Context, i int) {
 	}
 }
 
-// tend looks after a replica that has exited. It reports whether that was planned,
+// revive looks after a replica that has exited. It reports whether that was planned,
 // and whether the replica is there again.
 func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 	p := r.replicas[i]
@@ -80,8 +81,7 @@ func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 	case !p.exited():
 		return true, true // taken down, and back by now
 	case restarts == maxRestarts:
-		r.warn("target: %sexited %s, for the %dth time: left down (%s; see %s)",
-			r.replicaNames([]int{i}), r.sinceSteady(), restarts+1, p.Exit(), target.FileOf(target.LogFile, i))
+		r.noteExit(i, fmt.Sprintf("for the %dth time: left down", restarts+1))
 		p.gone = true
 		r.away.begin(r.clock.Now(), false, []int{i}) // it never ends
 		r.offer([]int{i}, false)
@@ -93,13 +93,32 @@ func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 
 // bringBack restarts a replica that exited by itself; false if that is no use.
 func (r *run) bringBack(ctx context.Context, i int) bool {
-	at, exit, lost := r.sinceSteady(), r.replicas[i].Exit(), []int{i}
+	r.noteExit(i, fmt.Sprintf("and is started again after %s", restartDelay))
+	at, lost := r.sinceSteady(), []int{i}
 	x := r.beginAbsence(ctx, r.clock.Now(), lost, false)
-	if !r.stayDown(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
-		return false
+	return r.stayDown(ctx, lost, restartDelay) && r.restart(ctx, x, lost, "exited "+at)
+}
+
+// exitLines is how many of the last lines of its log tell how a replica ended.
+const exitLines = 3
+
+// noteExit warns that a replica exited by itself, and what follows, with its exit
+// status and the end of its log.
+func (r *run) noteExit(i int, what string) {
+	exit := r.replicas[i].Exit()
+	if exit == nil {
+		return // started again meanwhile
 	}
-	r.warn("target: %sexited %s and was started again (%s)", r.replicaNames(lost), at, exit)
-	return true
+	text := exit.Status
+	lines := strings.Split(strings.TrimSpace(exit.Log), "\n")
+	for _, line := range lines[max(0, len(lines)-exitLines):] {
+		text += fmt.Sprintf("; %.200q", line)
+	}
+	text = fmt.Sprintf("%sexited %s, %s (%s; see %s)", r.replicaNames([]int{i}), r.sinceSteady(), what, text, target.FileOf(target.LogFile, i))
+	r.mu.Lock()
+	r.lastExit = text
+	r.mu.Unlock()
+	r.warn("target: %s", text)
 }
 
 // takeDown kills replicas as the profile's target.outage wants it, and starts them
@@ -150,7 +169,7 @@ func (r *run) connectedTo(replicas []int) (sum int64) {
 	return sum
 }
 
-// stayAway sleeps as long as replicas stay away. Meanwhile they are taken from the
+// stayDown sleeps as long as replicas stay away. Meanwhile they are taken from the
 // addresses that new connections go to. It reports whether ctx is still good.
 func (r *run) stayDown(ctx context.Context, lost []int, d time.Duration) bool {
 	first := min(d, withdrawDelay)
@@ -187,7 +206,7 @@ func (r *run) restart(ctx context.Context, absence int, lost []int, gone string)
 }
 
 // startAgain starts replicas at once, and offers those that are ready to new
-// connections. Who calls it holds their tend.
+// connections. Who calls it holds their lifecycle.
 func (r *run) startAgain(ctx context.Context, lost []int) error {
 	counts := r.countReplicas()
 	errs := make([]error, len(lost))

@@ -65,6 +65,11 @@ func Upgrade(data []byte, path string) ([]byte, error) {
 		rename(tree, strings.Split(old, "."), now)
 	}
 	upgradeSLOs(tree)
+	if e, ok := tree["environment"].(map[string]any); ok {
+		if target, ok := e["target"].(string); ok {
+			e["target"] = strings.Replace(target, "API server in memory", "in-memory API server", 1)
+		}
+	}
 	return json.Marshal(tree)
 }
 

@@ -17,6 +17,9 @@ import (
 // embedded control plane from it, and tests start runs from it that they can
 // interrupt.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == readyAlone {
+		serveReadyAlone(os.Args[2])
+	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}

@@ -145,10 +145,15 @@ func runError(err error) error {
 }
 
 // interruptedOr returns the error of an interrupted command if ctx was
-// cancelled, and err otherwise.
+// cancelled, and err otherwise. Of what an interrupted command could not do, only
+// what it left behind and what it waited for in vain is worth telling.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	return &exitError{code: exitInterrupted, err: errors.New("interrupted")}
+	interrupted := errors.New("interrupted")
+	if errors.Is(err, harness.ErrLeftBehind) || errors.Is(err, harness.ErrNoAnswer) {
+		interrupted = errors.Join(interrupted, err)
+	}
+	return &exitError{code: exitInterrupted, err: interrupted}
 }
