@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
@@ -105,14 +103,14 @@ type totals struct {
 	warmUp      int
 	finalised   int // of all
 	issuedEarly int
-	scheduleLag *hdrhistogram.Histogram
-	write       *hdrhistogram.Histogram // issued to acked
-	first       *hdrhistogram.Histogram
-	last        *hdrhistogram.Histogram
-	spread      *hdrhistogram.Histogram
-	lastArrived *hdrhistogram.Histogram
-	fromAck     *hdrhistogram.Histogram // receipts that came before End
-	sums        deliverySums            // the same
+	scheduleLag *samples
+	write       *samples // issued to acked
+	first       *samples
+	last        *samples
+	spread      *samples
+	lastArrived *samples
+	fromAck     *samples     // receipts that came before End
+	sums        deliverySums // the same
 	blocks      blocks
 }
 
