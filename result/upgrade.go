@@ -65,7 +65,7 @@ func Upgrade(data []byte, path string) ([]byte, error) {
 		rename(tree, strings.Split(old, "."), now)
 	}
 	upgradeSLOs(tree)
-	return json.Marshal(tree)
+	return upgradeFigures(tree, path)
 }
 
 // rename gives the field at the end of a path its new name, wherever it is.

@@ -24,7 +24,7 @@ func TestValuesAgreeWithTheMetricsOfSLOs(t *testing.T) {
 		Convergence: &result.Convergence{StuckWarming: &stuck},
 		ControlPlane: &observed.ControlPlane{
 			CPUSeconds: &cpu,
-			Stages:     &observed.Stages{Push: &observed.Stage{Mean: 0.1, Beyond: true, Share: 0.5}},
+			Stages:     &observed.Stages{Push: &observed.Stage{Mean: 0.1, P99Bucket: &observed.Bucket{Low: 0.2}, Share: new(0.5)}},
 			Metrics:    &observed.Metrics{Counters: map[string]float64{`pilot_xds_pushes{type="eds",v="1.2"}`: 5}},
 		},
 	}
