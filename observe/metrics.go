@@ -14,7 +14,7 @@ import (
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
-// MetricsDiff compares two scrapes in the Prometheus text format.
+// Gained compares two scrapes in the Prometheus text format.
 func Gained(before, after []byte) (*observed.Metrics, error) {
 	return GainedByReplicas([][]byte{before}, [][]byte{after})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
-// MetricsOfReplicas is [MetricsDiff] of several replicas together, with a scrape
+// GainedByReplicas is [Gained] of several replicas together, with a scrape
 // of each before and after, in the same order; nil where there is none. Counters
 // and histograms add up. So do gauges, but for those of the mesh, which each
 // replica has in full, and start times: of these the largest stands. Of a replica
