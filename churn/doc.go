@@ -1,12 +1,12 @@
 // Package churn changes the mesh at a set rate: it plans what changes when, and
-// carries the plan out against an API server.
+// carries out the plan against an API server.
 //
 // # The plan
 //
-// Plan is pure. It works through all entries of the profile in the order of
-// time, on a copy of the mesh, and fixes everything in advance: the offset of
-// each write, the service, the pods, the slice. The same profile and seed give
-// the same sequence, whatever the API server does.
+// Plan is pure. It simulates all entries of the profile in the order of time, on a
+// copy of the mesh, and fixes everything in advance: the offset of each write, the
+// service, the pods, the slice. The same profile and seed give the same sequence,
+// whatever the API server does.
 //
 // An entry's rate counts EndpointSlice writes. An operation that needs k writes
 // therefore starts every k/rate: evenly with a phase drawn from the seed
@@ -24,17 +24,17 @@
 //
 // An operation starts within the steady time; its delayed write may come after
 // the end, by the delay at most. A rollout starts only if its last write falls
-// within the steady time, so none is left half done.
+// within the steady time, so that none is left unfinished.
 //
-// An operation works on pods that no other operation has in hand, and leaves
-// its service one usable endpoint at least; where the service drawn cannot bear
-// it, the next one that can is taken. An operation for which there is none is
-// left out, and Schedule.Warnings says so. Headless services are not changed:
+// An operation works on pods that no other operation is working on, and leaves its
+// service at least one usable endpoint. If the service drawn does not allow for
+// that, the next one that does is taken. An operation that no service allows for is
+// skipped, and Schedule.Warnings says so. Headless services are not changed:
 // control planes serve no EDS for them.
 //
 // # The run
 //
-// Run is open-loop: each write has its intended time, and one that cannot be
+// Run is open-loop: each write has its scheduled time, and one that cannot be
 // made in time is made late, never dropped. Writes of one service are made one
 // after the other, those of different services in parallel. The pods that slices
 // refer to are companion writes: created, with their status, about 100 ms before

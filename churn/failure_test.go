@@ -1,6 +1,7 @@
 package churn_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ func TestFailedWritesAreCaughtUp(t *testing.T) {
 		client := seeded(t, m)
 		var writes atomic.Int64
 		began := time.Now()
-		failing := hookedClient{client, func(*discoveryv1.EndpointSlice) error {
+		failing := hookedClient{client, func(_ context.Context, _ *discoveryv1.EndpointSlice) error {
 			if writes.Add(1)%3 == 0 && time.Since(began) < 10*time.Second {
 				return errInjected
 			}
@@ -55,7 +56,7 @@ func TestSlicesThatStayBehindAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 2, 150)
-		down := hookedClient{seeded(t, m), func(*discoveryv1.EndpointSlice) error { return errInjected }}
+		down := hookedClient{seeded(t, m), func(_ context.Context, _ *discoveryv1.EndpointSlice) error { return errInjected }}
 		s := plan(t, m, 5*time.Second, churn.Spec{Kind: churn.PodDelete, Rate: 10})
 		stats, err := run(t.Context(), down, m, s, &recorder{})
 		if err != nil {
@@ -76,7 +77,7 @@ func TestAConflictIsTriedAgainAsTheSameMutation(t *testing.T) {
 		version := map[string]string{}
 		conflicts := 0
 		// Another writer touches every slice once, when it has been written twice.
-		racing := hookedClient{client, func(s *discoveryv1.EndpointSlice) error {
+		racing := hookedClient{client, func(_ context.Context, s *discoveryv1.EndpointSlice) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if s.ResourceVersion == "" || version[s.Name] != "" {
@@ -104,7 +105,7 @@ func TestAConflictThatNeverEndsIsAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 1, 3)
-		stuck := hookedClient{seeded(t, m), func(s *discoveryv1.EndpointSlice) error {
+		stuck := hookedClient{seeded(t, m), func(_ context.Context, s *discoveryv1.EndpointSlice) error {
 			return apierrors.NewConflict(discoveryv1.Resource("endpointslices"), s.Name, errors.New("changed"))
 		}}
 		s := plan(t, m, time.Second, churn.Spec{Kind: churn.PodAdd, Rate: 2})
@@ -128,5 +129,27 @@ func TestASliceThatIsGoneIsCreatedAgain(t *testing.T) {
 			t.Errorf("stats %+v, error %v", stats, err)
 		}
 		checkContent(t, client, m)
+	})
+}
+
+func TestHungAPIServerDoesNotHoldUpTheEndOfARun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMesh(t, 20, 10)
+		s := plan(t, m, 20*time.Second, everything()...)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		sink := &recorder{}
+		stats, err := run(ctx, hung{seeded(t, m)}, m, s, sink)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		if took := time.Since(began); took > 14*time.Second {
+			t.Errorf("ended %s after the start, 10s of them before the end of its context", took)
+		}
+		if stats.Issued == 0 || stats.Failed != stats.Issued || len(sink.ended) != stats.Issued {
+			t.Errorf("stats %+v, %d mutations ended", stats, len(sink.ended))
+		}
 	})
 }

@@ -18,7 +18,7 @@ const (
 // writesPerPod is what a rollout makes for each pod.
 const writesPerPod = 4
 
-// operation is one operation in hand.
+// operation is one operation under way.
 type operation struct {
 	id    uint64
 	kind  string
@@ -62,7 +62,7 @@ func (p *planner) startRollout(e *entry, now time.Duration) error {
 		return nil
 	}
 	if m == nil {
-		e.refused++
+		e.skipped++
 		e.pace.advance(1)
 		p.at(e.pace.now(), func() error { return p.start(e) })
 		return nil

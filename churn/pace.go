@@ -16,9 +16,8 @@ type pace struct {
 	at float64
 }
 
-// newPace starts the entry's first operation: at a phase drawn within its
-// interval, so that several entries do not move in step, or after one
-// exponential gap.
+// newPace sets the time of the entry's first operation: a phase drawn within its
+// interval, so that several entries do not move in step, or one exponential gap.
 func newPace(s Spec, rng *rand.Rand) *pace {
 	p := &pace{gap: float64(time.Second) / float64(s.Rate), poisson: s.Schedule == poisson, rng: rng}
 	first := s.writes()
@@ -33,7 +32,7 @@ func newPace(s Spec, rng *rand.Rand) *pace {
 	return p
 }
 
-// advance moves on by the time that stands for this many writes.
+// advance moves on by the time between two operations of this many writes.
 func (p *pace) advance(writes int) {
 	mean := p.gap * float64(writes)
 	if p.poisson {

@@ -35,14 +35,14 @@ type entry struct {
 	pace   *pace
 	choice *rand.Rand
 
-	started, refused int
+	started, skipped int
 }
 
-// model is a copy of a service, and which of its pods may be taken in hand.
+// model is a copy of a service, and which of its pods are free for an operation.
 type model struct {
 	*mesh.Service
 
-	// free are the ready pods that no operation has in hand.
+	// free are the ready pods that no operation is working on.
 	free    []string
 	rolling bool
 	// flapped are the pods that were unready before. A second flap of a pod
@@ -62,14 +62,13 @@ func (p *planner) run() error {
 	return nil
 }
 
-// at has something done when the simulation reaches a time.
+// at schedules a call for when the simulation reaches a time.
 func (p *planner) at(t time.Duration, do func() error) {
 	p.ordered++
 	heap.Push(&p.events, plannedEvent{at: t, order: p.ordered, do: do})
 }
 
-// start starts the entry's operation whose time has come, and has the next one
-// started in its turn.
+// start starts the operation of the entry that is due, and schedules the next one.
 func (p *planner) start(e *entry) error {
 	now := e.pace.now()
 	if now >= p.steady {
@@ -83,19 +82,19 @@ func (p *planner) start(e *entry) error {
 		p.ops++
 		p.operate(e, operation{id: p.ops, kind: e.Kind, model: m}, now)
 	} else {
-		e.refused++
+		e.skipped++
 	}
 	e.pace.advance(e.writes())
 	p.at(e.pace.now(), func() error { return p.start(e) })
 	return nil
 }
 
-// chooseFor returns a service that can bear the entry's operation, or nil; for a
+// chooseFor returns a service that allows for the entry's operation, or nil; for a
 // flap, if possible one with a pod that has not flapped.
 func (p *planner) chooseFor(e *entry) *model {
 	able := func(m *model) bool { return len(m.free) >= e.needs() }
 	if e.Kind == ReadinessFlap {
-		if m := p.choose(e, func(m *model) bool { return able(m) && len(m.steady()) > 0 }); m != nil {
+		if m := p.choose(e, func(m *model) bool { return able(m) && len(m.neverFlapped()) > 0 }); m != nil {
 			return m
 		}
 	}
@@ -111,17 +110,17 @@ func (e *entry) needs() int {
 	return 2
 }
 
-// choose returns a service that can bear the operation, or nil.
-func (p *planner) choose(e *entry, bears func(*model) bool) *model {
+// choose returns a service that allows for the operation, or nil.
+func (p *planner) choose(e *entry, allows func(*model) bool) *model {
 	if e.Target == hot {
-		if m := p.model(p.targets[0]); bears(m) {
+		if m := p.model(p.targets[0]); allows(m) {
 			return m
 		}
 		return nil
 	}
 	first := e.choice.IntN(len(p.targets))
 	for i := range p.targets {
-		if m := p.model(p.targets[(first+i)%len(p.targets)]); bears(m) {
+		if m := p.model(p.targets[(first+i)%len(p.targets)]); allows(m) {
 			return m
 		}
 	}
@@ -139,8 +138,8 @@ func (p *planner) model(s *mesh.Service) *model {
 	return m
 }
 
-// take takes one free pod in hand, and up to n-1 more of the same slice, but
-// leaves one free.
+// take takes one free pod, and up to n-1 more of the same slice, but leaves one
+// free.
 func (m *model) take(rng *rand.Rand, n int) []string {
 	first := m.free[rng.IntN(len(m.free))]
 	slice, _ := m.SliceOf(first)
@@ -157,14 +156,14 @@ func (m *model) take(rng *rand.Rand, n int) []string {
 	return taken
 }
 
-// steady returns the free pods that have not flapped.
-func (m *model) steady() []string {
+// neverFlapped returns the free pods that have not flapped.
+func (m *model) neverFlapped() []string {
 	return slices.DeleteFunc(slices.Clone(m.free), func(pod string) bool { return m.flapped[pod] })
 }
 
-// takeToFlap takes one free pod in hand, if possible one that has not flapped.
+// takeToFlap takes one free pod, if possible one that has not flapped.
 func (m *model) takeToFlap(rng *rand.Rand) string {
-	from := m.steady()
+	from := m.neverFlapped()
 	if len(from) == 0 {
 		from = m.free
 	}
@@ -174,17 +173,17 @@ func (m *model) takeToFlap(rng *rand.Rand) string {
 	return pod
 }
 
-// warn says what was left out.
+// warn says what was skipped.
 func (p *planner) warn() {
 	for _, e := range p.entries {
 		switch {
-		case e.started == 0 && e.refused == 0 && e.Kind == RollingUpdate:
+		case e.started == 0 && e.skipped == 0 && e.Kind == RollingUpdate:
 			p.warnf("%s: no rollout fits into %v at %v (4 writes per pod): raise the rate or lengthen the steady phase", e.path, p.steady, e.Rate)
-		case e.started == 0 && e.refused == 0:
+		case e.started == 0 && e.skipped == 0:
 			p.warnf("%s: no operation falls within %v at %v: raise the rate or lengthen the steady phase", e.path, p.steady, e.Rate)
-		case e.refused > 0:
-			p.warnf("%s: %d of %d operations were left out, as no service could spare a pod and keep a usable endpoint: lower the rate, raise mesh.endpointsPerService or add pod-add churn",
-				e.path, e.refused, e.refused+e.started)
+		case e.skipped > 0:
+			p.warnf("%s: %d of %d operations were skipped, as no service could spare a pod and keep a usable endpoint: lower the rate, raise mesh.endpointsPerService or add pod-add churn",
+				e.path, e.skipped, e.skipped+e.started)
 		}
 	}
 }

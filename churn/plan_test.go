@@ -262,7 +262,7 @@ func TestWhatCannotBePlannedIsAWarning(t *testing.T) {
 		spec churn.Spec
 		want string
 	}{
-		"pods used up":     {churn.Spec{Kind: churn.PodDelete, Rate: 20}, "churn[0]: pod-delete: 84 of 100 operations were left out"},
+		"pods used up":     {churn.Spec{Kind: churn.PodDelete, Rate: 20}, "churn[0]: pod-delete: 84 of 100 operations were skipped"},
 		"rollout too long": {churn.Spec{Kind: churn.RollingUpdate, Rate: 1}, "no rollout fits into 10s at 1/s"},
 		"too slow":         {churn.Spec{Kind: churn.PodDelete, Rate: 0.00001}, "no operation falls within 10s"},
 		"off":              {churn.Spec{Kind: churn.PodDelete}, "its rate is 0/s"},

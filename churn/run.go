@@ -21,6 +21,8 @@ const (
 	companionLead = 100 * time.Millisecond
 	// writeTimeout bounds one write with its retries.
 	writeTimeout = 30 * time.Second
+	// endGrace is how long writes under way may take after the context of Run is done.
+	endGrace = 3 * time.Second
 )
 
 // Sink takes the mutations of a run. Its methods are called by several
@@ -76,10 +78,10 @@ func (s *Stats) add(o Stats) {
 	s.CompanionFailed += o.CompanionFailed
 }
 
-// Run makes the writes of the schedule, each at its intended time or as soon
-// after it as the API server lets it. It returns when all are answered. When ctx
-// is done no further step is begun, those under way are ended, and the error
-// wraps the context's. A write that fails is no error of Run: it is counted.
+// Run makes the writes of the schedule, each at its scheduled time or as soon after it
+// as the API server lets it, and returns when all are answered. When ctx is done no
+// further step is begun, writes under way have 3 seconds to end, and the error wraps
+// the context's. A write that fails is no error of Run: it is counted.
 func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -95,10 +97,12 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	// A worker that finds the model not as planned ends the run for all.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	writing, endWriting := outlive(ctx, endGrace)
+	defer endWriting()
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Go(func() {
-			if err := w.run(ctx); err != nil {
+			if err := w.run(ctx, writing); err != nil {
 				cancel(err)
 			}
 		})
@@ -113,7 +117,7 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	return stats, nil
 }
 
-// assign deals the services out to workers, each with all of its steps.
+// assign gives each service, with all of its steps, to a worker.
 func assign(cfg Config) ([]*worker, error) {
 	if cfg.Schedule == nil || cfg.Mesh == nil || cfg.Client == nil || cfg.Sink == nil {
 		return nil, errors.New("churn: Client, Schedule, Mesh and Sink are all needed")
@@ -140,6 +144,17 @@ func assign(cfg Config) ([]*worker, error) {
 		w.jobs = append(w.jobs, j)
 	}
 	return workers, nil
+}
+
+// outlive returns a context that ends the given time after ctx does: writes under way
+// can end, but a hung API server cannot hold up the end of a run.
+func outlive(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
+	return longer, func() {
+		stop()
+		cancel()
+	}
 }
 
 // sleepUntil waits for a time and reports whether ctx is still good.

@@ -224,7 +224,7 @@ func TestOneSlowServiceDoesNotDelayAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 2, 3)
-		client := hookedClient{seeded(t, m), func(s *discoveryv1.EndpointSlice) error {
+		client := hookedClient{seeded(t, m), func(_ context.Context, s *discoveryv1.EndpointSlice) error {
 			if strings.HasPrefix(s.Name, "svc-0-") {
 				time.Sleep(time.Second)
 			}
@@ -247,7 +247,7 @@ func TestPodsAreThereBeforeTheirEndpointsAndGoAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 3, 4)
 		client := seeded(t, m)
-		checked := hookedClient{client, func(s *discoveryv1.EndpointSlice) error {
+		checked := hookedClient{client, func(_ context.Context, s *discoveryv1.EndpointSlice) error {
 			for _, e := range s.Endpoints {
 				pod, err := client.CoreV1().Pods(s.Namespace).Get(t.Context(), e.TargetRef.Name, metav1.GetOptions{})
 				if err != nil || pod.Status.PodIP != e.Addresses[0] {

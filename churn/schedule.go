@@ -30,7 +30,7 @@ type Step struct {
 	Kind, Name string
 	// Service and Object, the slice, are "namespace/name".
 	Service, Object string
-	// Offset is the intended time of the write from the start of the run.
+	// Offset is the scheduled time of the write from the start of the run.
 	Offset time.Duration
 
 	change change
@@ -71,10 +71,10 @@ func (c change) apply(s *mesh.Service) (mesh.Change, error) {
 
 // Plan works out all writes that the churn entries make to the mesh within the
 // steady time. It leaves the mesh as it is. It fails if the specs are invalid or
-// there is no service to change; what only in part can be done is a warning.
+// there is no service to change; what can be done only in part is a warning.
 //
-// The names and addresses of new pods start where the mesh's own end, so a
-// second plan for the same mesh is to be made after the first has been run.
+// The names and addresses of new pods start where the mesh's own end, so make a
+// second plan for the same mesh only after the first has been run.
 func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Schedule, error) {
 	for i, spec := range specs {
 		if err := spec.Validate(); err != nil {
@@ -89,7 +89,7 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 		}
 	}
 	if len(p.targets) == 0 && len(specs) > 0 {
-		return nil, errors.New("churn: every service is headless, which gives churn nothing to change: lower mesh.headless")
+		return nil, errors.New("churn: every service is headless, so there is nothing to change: lower mesh.headless")
 	}
 	for i, spec := range specs {
 		spec = spec.WithDefaults()

@@ -44,19 +44,19 @@ const (
 // defaults that WithDefaults fills in; Kind and Rate have none.
 type Spec struct {
 	// Kind is what happens, one of the kinds of operation.
-	Kind string `json:"kind"`
+	Kind string `json:"kind" role:"load"`
 	// Rate is how many EndpointSlice writes the entry makes per second.
-	Rate rate.Rate `json:"rate"`
+	Rate rate.Rate `json:"rate" role:"load"`
 	// Schedule is "constant" (the default) or "poisson".
-	Schedule string `json:"schedule,omitempty"`
+	Schedule string `json:"schedule,omitempty" role:"load"`
 	// Target is "uniform" (the default: each operation draws a service) or "hot"
 	// (all operations go to the first service).
-	Target string `json:"target,omitempty"`
-	// Pods is how many pods one scale-up or scale-down touches; 3 by default.
-	Pods int `json:"pods,omitempty"`
+	Target string `json:"target,omitempty" role:"load"`
+	// Pods is how many pods one scale-up or scale-down adds or removes; 3 by default.
+	Pods int `json:"pods,omitempty" role:"load"`
 	// Delay is the time from terminating to removal, and from unready to ready;
 	// 1s by default.
-	Delay metav1.Duration `json:"delay,omitzero"`
+	Delay metav1.Duration `json:"delay,omitzero" role:"load"`
 }
 
 // DefaultSpec returns the churn of 10 writes per second from deleted pods.

@@ -36,22 +36,23 @@ type worker struct {
 	stats    Stats
 }
 
-// run makes the worker's steps, with two goroutines beside it for the pods. It
-// fails only if the model is not as planned.
-func (w *worker) run(ctx context.Context) error {
+// run makes the worker's steps, with two goroutines beside it for the pods, until ctx
+// is done. Writes end with the context writing. It fails only if the model is not as
+// planned.
+func (w *worker) run(ctx, writing context.Context) error {
 	creator, deleter := companion{cfg: w.cfg}, companion{cfg: w.cfg}
 	gone := make(chan *Step, len(w.jobs))
 	// The creator must not outlast steps that an error has ended.
 	creating, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { creator.create(creating, w.jobs) })
-	wg.Go(func() { deleter.delete(ctx, gone) })
-	err := w.steps(ctx, gone)
+	wg.Go(func() { creator.create(creating, writing, w.jobs) })
+	wg.Go(func() { deleter.delete(writing, gone) })
+	err := w.steps(ctx, writing, gone)
 	stop()
 	close(gone)
 	wg.Wait()
 	if ctx.Err() == nil {
-		if err := w.repair(ctx, func(slot) bool { return true }); err != nil {
+		if err := w.repair(writing, func(slot) bool { return true }); err != nil {
 			w.cfg.Log.Warn("slices stay behind the model", "slices", len(w.behind), "err", err)
 		}
 	}
@@ -61,9 +62,9 @@ func (w *worker) run(ctx context.Context) error {
 	return err
 }
 
-// steps makes the steps, each at its time, until ctx is done. It hands those
-// whose pods are to be deleted on to gone, which holds them all.
-func (w *worker) steps(ctx context.Context, gone chan<- *Step) error {
+// steps makes the steps, each at its time, until ctx is done. It sends those whose
+// pods are to be deleted to gone, which has room for all.
+func (w *worker) steps(ctx, writing context.Context, gone chan<- *Step) error {
 	for _, j := range w.jobs {
 		if !sleepUntil(ctx, w.cfg.Clock, w.cfg.Start.Add(j.step.Offset)) {
 			return nil
@@ -75,7 +76,7 @@ func (w *worker) steps(ctx context.Context, gone chan<- *Step) error {
 				return nil
 			}
 		}
-		if err := w.issue(ctx, j); err != nil {
+		if err := w.issue(writing, j); err != nil {
 			return err
 		}
 		if j.step.change.action == actionRemove {

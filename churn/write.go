@@ -15,13 +15,12 @@ import (
 // maxAttempts bounds how often one slice is written because of conflicts.
 const maxAttempts = 5
 
-// put writes one slice, and again if it has changed or does not exist as
-// thought. The first update of a slice names no resourceVersion, which the API
+// put writes one slice, and again if it has changed, or does not exist,
+// meanwhile. The first update of a slice names no resourceVersion, which the API
 // server takes as unconditional; the later ones name the last one returned
 // (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#concurrency-control-and-consistency).
 func (w *worker) put(ctx context.Context, object *discoveryv1.EndpointSlice, create bool) error {
-	// A write that has begun is ended even if the run is not.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := w.cfg.Client.DiscoveryV1().EndpointSlices(object.Namespace)
 	key := object.Namespace + "/" + object.Name
@@ -60,19 +59,19 @@ type companion struct {
 	stats Stats
 }
 
-// create makes the pods of the jobs, each a little before its job's time, until
-// ctx is done.
-func (c *companion) create(ctx context.Context, jobs []*job) {
+// create makes the pods of the jobs, each a little before its job's time, until ctx
+// is done. Writes end with the context writing.
+func (c *companion) create(ctx, writing context.Context, jobs []*job) {
 	for _, j := range jobs {
 		if j.created == nil {
 			continue
 		}
-		intended := c.cfg.Start.Add(j.step.Offset)
-		if !sleepUntil(ctx, c.cfg.Clock, intended.Add(-companionLead)) {
+		scheduled := c.cfg.Start.Add(j.step.Offset)
+		if !sleepUntil(ctx, c.cfg.Clock, scheduled.Add(-companionLead)) {
 			return
 		}
 		for _, pod := range j.step.change.add {
-			c.createPod(ctx, pod)
+			c.createPod(writing, pod)
 		}
 		close(j.created)
 	}
@@ -81,7 +80,7 @@ func (c *companion) create(ctx context.Context, jobs []*job) {
 // createPod makes one pod and gives it its status: a subresource, so a write of
 // its own.
 func (c *companion) createPod(ctx context.Context, pod mesh.Pod) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := c.cfg.Client.CoreV1().Pods(pod.Namespace)
 	object := pod.Object()
@@ -95,8 +94,8 @@ func (c *companion) createPod(ctx context.Context, pod mesh.Pod) {
 	c.count("write status of pod", pod.Namespace+"/"+pod.Name, err)
 }
 
-// delete deletes the pods of the removals that come, until there are no more.
-// It does not end with ctx: what comes has been removed from its slice.
+// delete deletes the pods of the removals that come, until there are no more: they
+// have been removed from their slices.
 func (c *companion) delete(ctx context.Context, removals <-chan *Step) {
 	for step := range removals {
 		namespace, _, _ := strings.Cut(step.Service, "/")
@@ -108,7 +107,7 @@ func (c *companion) delete(ctx context.Context, removals <-chan *Step) {
 
 // deletePod deletes one pod at once, without the grace that a kubelet would wait for.
 func (c *companion) deletePod(ctx context.Context, namespace, pod string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	err := c.cfg.Client.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	c.count("delete pod", namespace+"/"+pod, err)

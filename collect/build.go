@@ -29,13 +29,18 @@ func (b *builder) build(f Final) {
 	r.Propagation = b.propagation()
 	r.Volume = b.volume(steadyPhase)
 	r.Acks = b.acks()
-	if f.Held != nil && f.Truth != nil {
+	if f.Held != nil && f.Truth != nil && !f.Interrupted {
 		r.Convergence = b.c.converge(f)
 		for _, s := range b.c.shards {
 			r.Convergence.OrderingViolations += s.outOfOrder
 		}
 	}
+	var unstamped int64
+	for _, s := range b.c.shards {
+		unstamped += s.stampsBad
+	}
 	r.Harness = &result.Harness{
+		Unstamped:   unstamped,
 		ScheduleLag: b.times(b.c.totals.scheduleLag),
 		StampLag:    b.times(b.ofShards(func(s *shard) *samples { return s.stampLag })...),
 	}
@@ -105,6 +110,9 @@ func (b *builder) sync() *result.Sync {
 		ConfigBytesPerProxy: b.distribution(hdrhistogram.New(1, maxBytes, fleetDigits), 1, b.ofShards(func(s *shard) *samples { return s.configBytes })),
 		ConfigBytesByType:   make(map[string]int64),
 		Volume:              b.volume(syncPhase),
+		TimeToComplete:      b.times(b.ofShards(func(s *shard) *samples { return s.timeToComplete })...),
+		IncompleteAtSteady:  b.c.totals.incomplete,
+		ClustersLacking:     b.c.totals.lacking,
 	}
 	for _, s := range b.c.shards {
 		y.UnknownStates += s.unknown[syncPhase]
@@ -141,6 +149,8 @@ func (b *builder) mutations(scheduled int) *result.Mutations {
 			r.Noop++
 		case m.sums.undelivered > 0:
 			r.Incomplete++
+		case m.sums.pending > 0:
+			r.Pending++
 		default:
 			r.Complete++
 		}
@@ -170,7 +180,7 @@ func (b *builder) propagation() *result.Propagation {
 	p.LastArrived = b.times(b.c.totals.lastArrived)
 	p.Spread = b.times(b.c.totals.spread)
 	p.Expected, p.Deliveries, p.Coalesced = sums.expected, sums.delivered, sums.coalesced
-	p.Undelivered, p.Interrupted, p.Retired = sums.undelivered, sums.interrupted, sums.retired
+	p.Undelivered, p.Interrupted, p.Retired, p.Pending = sums.undelivered, sums.interrupted, sums.retired, sums.pending
 	p.Unobserved, p.Unrecordable, p.ReceivedBeforeAck = sums.unobserved, sums.unrecordable, sums.beforeAck
 	return p
 }
@@ -229,17 +239,13 @@ func (b *builder) acks() *result.Acks {
 
 // warn adds the caveats that the numbers themselves show.
 func (b *builder) warn() {
-	var bad int64
-	for _, s := range b.c.shards {
-		bad += s.stampsBad
-	}
 	r := b.result
 	for _, w := range []struct {
 		n    int64
 		text string
 	}{
 		{b.c.ignored.Load(), "events ignored because their proxy is not in the fleet"},
-		{bad, "responses without a usable time of arrival (left out of stampLag)"},
+		{r.Harness.Unstamped, "responses without a usable time of arrival (left out of stampLag)"},
 		{int64(b.c.totals.issuedEarly), "mutations issued before their scheduled time (left out of scheduleLag)"},
 		{r.Propagation.Unrecordable, "deliveries that took under 0 s or over 1 h (in no histogram)"},
 		{int64(r.Mutations.FailedButSeen), "writes that failed at the client although proxies received their state (counted as applied)"},

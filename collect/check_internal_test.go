@@ -1,9 +1,10 @@
 package collect
 
 import (
-	"github.com/xdsbench/xdsbench/result"
 	"strings"
 	"testing"
+
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func TestBooksThatDoNotCloseAreAnError(t *testing.T) {

@@ -66,7 +66,7 @@ func (c *Collector) enter(m *mutation) bool {
 	return true
 }
 
-// expect makes pairs of m with the shard's proxies that are ready and subscribed.
+// expect makes pairs of m with the shard's proxies that are ready and owe it.
 func (s *shard) expect(m *mutation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,11 +91,14 @@ func (s *shard) expectedLocked(m *mutation) (bitset, int) {
 	var pending bitset
 	count := 0
 	for i, ready := range s.ready {
-		var subscribed uint64
+		var owing uint64
 		for _, t := range m.targets {
-			subscribed |= s.words(t.cluster.subscribed)[i]
+			owing |= s.words(t.cluster.subscribed)[i]
+			if t.cluster.baseline {
+				owing |= s.unscoped[i]
+			}
 		}
-		word := ready & subscribed
+		word := ready & owing
 		if s.lastReady > m.issued {
 			word &^= s.readyAfterLocked(i, word, m.issued)
 		}
@@ -212,7 +215,7 @@ func (c *Collector) finalise(m *mutation) {
 	if m.steady {
 		c.totals.finalised++
 	}
-	if !m.sampled || m.sums.undelivered > 0 {
+	if !m.sampled || m.sums.undelivered > 0 || m.sums.pending > 0 {
 		return
 	}
 	// Within the range of s.all, which has taken both: see sampleLocked.

@@ -3,7 +3,6 @@ package collect
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -22,6 +21,13 @@ type Config struct {
 	// Variants and Names have an entry per proxy. Names may be empty.
 	Variants []xds.Variant
 	Names    []string
+	// Scoped says of each proxy that it has to know only what it subscribes to, as a
+	// waypoint or a gateway does. The others have to know every cluster of Baseline.
+	// Empty: none is.
+	Scoped []bool
+	// ReplicaOf has, for each address of the control plane, the number of the replica
+	// that it belongs to. Empty means one replica.
+	ReplicaOf []int
 	// Clock is the run's clock.
 	Clock event.Clock
 	// Baseline is the state of every service before the first mutation.
@@ -33,8 +39,6 @@ type Config struct {
 	// shows the newest state stops being pending, although it received nothing
 	// since; zero means 10 s, the longest that istiod debounces by default.
 	SettleAfter time.Duration
-	// Log may be nil.
-	Log *slog.Logger
 }
 
 // ServiceStates are the states of one service's clusters.
@@ -55,6 +59,9 @@ func (cfg *Config) Validate() error {
 	}
 	if len(cfg.Names) > 0 && len(cfg.Names) != cfg.Proxies {
 		errs = append(errs, fmt.Errorf("collector: %d names for %d proxies: give each proxy one, or none", len(cfg.Names), cfg.Proxies))
+	}
+	if len(cfg.Scoped) > 0 && len(cfg.Scoped) != cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d scopes for %d proxies: give each proxy one, or none", len(cfg.Scoped), cfg.Proxies))
 	}
 	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
 		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
@@ -81,6 +88,7 @@ type Collector struct {
 	cfg       Config
 	shardSize int // a multiple of 64
 	shards    []*shard
+	baseline  int32 // clusters in Config.Baseline
 
 	// Safe for concurrent use.
 	clusters clusters
@@ -103,6 +111,9 @@ type totals struct {
 	warmUp      int
 	finalised   int // of all
 	issuedEarly int
+	// At the start of steady load: see countIncomplete.
+	incomplete  int
+	lacking     int64
 	scheduleLag *samples
 	write       *samples // issued to acked
 	first       *samples
@@ -132,14 +143,18 @@ func New(cfg Config) (*Collector, error) {
 	if cfg.SettleAfter == 0 {
 		cfg.SettleAfter = defaultSettleAfter
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	words := (cfg.Proxies + 63) / 64
 	c := &Collector{cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards)}
 	for first := 0; first < cfg.Proxies; first += c.shardSize {
 		end := min(first+c.shardSize, cfg.Proxies)
-		c.shards = append(c.shards, newShard(len(c.shards), first, end))
+		s := newShard(len(c.shards), first, end)
+		for p := first; p < end; p++ {
+			if !c.scoped(p) {
+				s.unscoped.set(p - first)
+			}
+		}
+		s.byReplica = newReplicas(cfg.ReplicaOf)
+		c.shards = append(c.shards, s)
 	}
 	c.clusters.proxies = cfg.Proxies
 	known := make(map[string]*cluster)
@@ -152,6 +167,7 @@ func New(cfg Config) (*Collector, error) {
 		}
 	}
 	c.clusters.byName.Store(&known)
+	c.baseline = int32(len(known)) //nolint:gosec // far below 2^31
 	m := &c.totals
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
@@ -166,6 +182,7 @@ func New(cfg Config) (*Collector, error) {
 func (c *Collector) BeginSteady() event.Time {
 	now := c.cfg.Clock.Now()
 	c.steadyAt.Store(int64(now))
+	c.countIncomplete()
 	return now
 }
 
@@ -270,7 +287,7 @@ func (c *Collector) countSettled() int {
 				continue
 			}
 			for p := range o.live.Load().pendingIn(s) {
-				if o.shown(p) {
+				if o.shown(s, p) {
 					count++
 				}
 			}

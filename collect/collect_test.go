@@ -91,8 +91,8 @@ func TestDeliveredOnlyWhenEverySubscribedClusterHasArrived(t *testing.T) {
 	}
 }
 
-func TestUnsubscribedClusterIsNotAwaited(t *testing.T) {
-	r := newRig(t, 2, "a", "b")
+func TestUnsubscribedClusterIsNotAwaitedOfAScopedProxy(t *testing.T) {
+	r := newScopedRig(t, true, 2, "a", "b")
 	r.happen(0, event.Unsubscribed, "b")
 	r.happen(1, event.Unsubscribed, "a", "b")
 	r.mutate(2, "a", "b")
@@ -100,8 +100,8 @@ func TestUnsubscribedClusterIsNotAwaited(t *testing.T) {
 	pairs(t, r.finish().Propagation, result.Propagation{Expected: 1, Deliveries: 1})
 }
 
-func TestUnsubscribingEndsPairs(t *testing.T) {
-	r := newRig(t, 2, "a", "b")
+func TestUnsubscribingEndsPairsOfAScopedProxy(t *testing.T) {
+	r := newScopedRig(t, true, 2, "a", "b")
 	r.mutate(2, "a", "b")
 	r.receive(0, "a", 2)
 	r.happen(0, event.Unsubscribed, "b")
@@ -252,7 +252,7 @@ func TestReceiptBeforeAckIsCountedNotClamped(t *testing.T) {
 }
 
 func TestWorkBeforeTheSteadyPhaseIsApart(t *testing.T) {
-	r := newSyncing(t, 1, "a")
+	r := newSyncing(t, false, 1, "a")
 	r.connect(0, "a")
 	r.receive(0, "a", 5)
 	m := r.issue(2, "a")

@@ -17,9 +17,9 @@ type Final struct {
 	Held func(proxy int) iter.Seq2[string, []uint64]
 	// Truth yields what the mesh has, in the same form.
 	Truth iter.Seq2[string, []uint64]
-	// Scoped says that a proxy need not subscribe to every cluster of Truth.
-	// Otherwise one that it does not subscribe to makes it diverged.
-	Scoped func(proxy int) bool
+	// Interrupted says that the run did not come to its end: what is pending is
+	// pending, and nothing is compared with Truth.
+	Interrupted bool
 	// StuckWarming counts proxies that wait for resources; nil if not known.
 	StuckWarming *int
 }
@@ -34,15 +34,19 @@ func (c *Collector) Finish(f Final) *result.Result {
 	if c.result != nil {
 		return c.result
 	}
-	c.close()
+	missing := undelivered
+	if f.Interrupted {
+		missing = pendingAtEnd
+	}
+	c.close(missing)
 	b := builder{c: c, result: &result.Result{Schema: result.Schema}}
 	b.build(f)
 	c.result = b.result
 	return c.result
 }
 
-// close ends the pending pairs and what waits for an answer.
-func (c *Collector) close() {
+// close ends the pending pairs, as missing, and what waits for an answer.
+func (c *Collector) close(missing ending) {
 	c.totals.Lock()
 	c.totals.closed = true
 	unanswered := c.totals.open
@@ -50,7 +54,7 @@ func (c *Collector) close() {
 	c.totals.Unlock()
 	now := c.cfg.Clock.Now()
 	for _, s := range c.shards {
-		for _, m := range c.closeShard(s, now) {
+		for _, m := range c.closeShard(s, now, missing) {
 			c.finalise(m)
 		}
 	}
@@ -63,15 +67,15 @@ func (c *Collector) close() {
 	}
 }
 
-func (c *Collector) closeShard(s *shard, now event.Time) []*mutation {
+func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*mutation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	var done []*mutation
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {
-			end := undelivered
-			if m.shown(p) {
+			end := missing
+			if m.shown(s, p) {
 				end = unobserved
 			}
 			done = appendDone(done, s.endLocked(m, p, end, now, false))
@@ -121,7 +125,7 @@ func (c *Collector) converge(f Final) *result.Convergence {
 		if c.hasRetired(p) {
 			continue
 		}
-		c.shards[p/c.shardSize].proxy(p).diverged = compareProxy(res, p, f.Held(p), truths, f.Scoped != nil && f.Scoped(p))
+		c.shards[p/c.shardSize].proxy(p).diverged = compareProxy(res, p, f.Held(p), truths, c.scoped(p))
 	}
 	return res
 }
@@ -155,13 +159,16 @@ func compareProxy(v *result.Convergence, p int, held iter.Seq2[string, []uint64]
 	return diverged
 }
 
+// scoped reports whether proxy p has to know only what it subscribes to.
+func (c *Collector) scoped(p int) bool { return len(c.cfg.Scoped) > 0 && c.cfg.Scoped[p] }
+
 // contradictions reports counts of pairs that do not add up.
 func contradictions(p *result.Propagation) []string {
 	var problems []string
-	if ended := p.Deliveries + p.Undelivered + p.Interrupted + p.Retired; ended != p.Expected {
+	if ended := p.Deliveries + p.Undelivered + p.Interrupted + p.Retired + p.Pending; ended != p.Expected {
 		problems = append(problems, fmt.Sprintf(
-			"accounting: %d pairs expected, but %d ended (%d delivered, %d undelivered, %d interrupted, %d retired): please report this as a bug",
-			p.Expected, ended, p.Deliveries, p.Undelivered, p.Interrupted, p.Retired))
+			"accounting: %d pairs expected, but %d ended (%d delivered, %d undelivered, %d interrupted, %d retired, %d pending): please report this as a bug",
+			p.Expected, ended, p.Deliveries, p.Undelivered, p.Interrupted, p.Retired, p.Pending))
 	}
 	samples := p.Unobserved + p.Unrecordable
 	if p.All != nil {

@@ -25,12 +25,16 @@ func (c *Collector) Response(r *event.Response) {
 	}
 	s.mu.Lock()
 	if !s.closed {
+		if len(s.byReplica) > 0 {
+			s.proxy(r.Proxy).replica = c.cfg.ReplicaOf[r.Address]
+		}
 		s.countLocked(r, in)
 		for i := range r.States {
 			if cl := c.clusters.get(r.States[i].Cluster); cl != nil {
 				done = s.receiveLocked(done, cl, r.Proxy, r.States[i].State, r.Received, in)
 			}
 		}
+		c.completeLocked(s, r.Proxy, r.Received)
 	}
 	s.mu.Unlock()
 	for _, m := range done {
@@ -111,6 +115,9 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 		return done
 	}
 	cl.astray.clear(p)
+	if cl.baseline && held == nothing {
+		s.proxy(p).shown++
+	}
 	cl.move(p, index)
 	readyAt := s.proxy(p).readyAt
 	for i := index; i > held && i >= 0; i-- {
@@ -125,7 +132,7 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 		if l == nil || !l.pending(s, p) {
 			continue
 		}
-		if all, later := e.m.reached(p); all {
+		if all, later := e.m.reached(s, p); all {
 			done = appendDone(done, s.endLocked(e.m, p, delivered, at, later))
 		}
 	}
@@ -260,7 +267,7 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 		}
 	}
 	for _, cl := range *c.clusters.byName.Load() {
-		cl.lose(p)
+		s.loseLocked(cl, p)
 		if e == retired {
 			cl.subscribed.clear(p)
 		}
@@ -273,7 +280,7 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation {
 	for _, name := range e.Clusters {
 		if cl := c.clusters.get(name); cl != nil {
-			cl.lose(e.Proxy)
+			s.loseLocked(cl, e.Proxy)
 			cl.subscribed.clear(e.Proxy)
 		}
 	}
@@ -283,9 +290,9 @@ func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation
 		if l == nil || !l.pending(s, e.Proxy) {
 			continue
 		}
-		if !m.subscribes(e.Proxy) {
+		if !m.owed(s, e.Proxy) {
 			done = appendDone(done, s.endLocked(m, e.Proxy, retired, e.At, false))
-		} else if all, later := m.reached(e.Proxy); all {
+		} else if all, later := m.reached(s, e.Proxy); all {
 			done = appendDone(done, s.endLocked(m, e.Proxy, delivered, e.At, later))
 		}
 	}

@@ -3,6 +3,7 @@ package collect
 import (
 	"iter"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -85,43 +86,38 @@ func (l *live) pending(s *shard, p int) bool {
 	return part.count > 0 && part.pending.has(p-s.first)
 }
 
-// reached reports whether every cluster of the mutation that proxy p subscribes
-// to shows the mutation's state or a later one, and whether any shows a later
-// one. A proxy that subscribes to none of them has nothing to reach.
-func (m *mutation) reached(p int) (all, later bool) {
+// reached reports whether every cluster of the mutation that proxy p of shard s owes
+// shows the mutation's state or a later one, and whether any shows a later one. A
+// proxy that owes none of them has nothing to reach.
+func (m *mutation) reached(s *shard, p int) (all, later bool) {
 	all = true
-	subscribed := false
+	owed := false
 	for _, t := range m.targets {
-		if !t.cluster.subscribed.has(p) {
+		if !s.owes(t.cluster, p) {
 			continue
 		}
-		subscribed = true
+		owed = true
 		at := t.cluster.position(p)
 		all = all && at >= t.index
 		later = later || at > t.index
 	}
-	return all && subscribed, later
+	return all && owed, later
 }
 
-// shown reports whether proxy p holds the newest state of every cluster of the
-// mutation that it subscribes to.
-func (m *mutation) shown(p int) bool {
+// shown reports whether proxy p of shard s holds the newest state of every cluster
+// of the mutation that it owes.
+func (m *mutation) shown(s *shard, p int) bool {
 	for _, t := range m.targets {
-		if t.cluster.subscribed.has(p) && !t.cluster.shows(p) {
+		if s.owes(t.cluster, p) && !t.cluster.shows(p) {
 			return false
 		}
 	}
-	return m.subscribes(p)
+	return m.owed(s, p)
 }
 
-// subscribes reports whether proxy p subscribes to any cluster of the mutation.
-func (m *mutation) subscribes(p int) bool {
-	for _, t := range m.targets {
-		if t.cluster.subscribed.has(p) {
-			return true
-		}
-	}
-	return false
+// owed reports whether proxy p of shard s owes any cluster of the mutation.
+func (m *mutation) owed(s *shard, p int) bool {
+	return slices.ContainsFunc(m.targets, func(t target) bool { return s.owes(t.cluster, p) })
 }
 
 // ending says how a pair ended.
@@ -133,6 +129,7 @@ const (
 	undelivered
 	interrupted
 	retired
+	pendingAtEnd // of an interrupted run
 )
 
 // count adds one pair that ended in e.
@@ -149,6 +146,8 @@ func (d *deliverySums) count(e ending) {
 		d.interrupted++
 	case retired:
 		d.retired++
+	case pendingAtEnd:
+		d.pending++
 	}
 }
 
@@ -169,7 +168,10 @@ func (s *shard) endLocked(m *mutation, p int, e ending, at event.Time, coalesced
 		px.undelivered++
 	case interrupted:
 		px.interrupted++
-	case retired:
+	case retired, pendingAtEnd:
+	}
+	if len(s.byReplica) > 0 {
+		s.byReplica[px.replica].sums.count(e)
 	}
 	l.mu.Lock()
 	m.sums.count(e)
@@ -202,6 +204,9 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	px.longest = max(px.longest, latency)
 	_ = l.latencies.RecordValue(latency)
 	_ = s.recent.RecordValue(latency)
+	if len(s.byReplica) > 0 {
+		_ = s.byReplica[px.replica].latencies.RecordValue(latency)
+	}
 	arrived := at // where no time of arrival is known
 	if px.arrived != 0 {
 		arrived = max(min(px.arrived, at), m.scheduled)

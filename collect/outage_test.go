@@ -34,7 +34,7 @@ func TestDriftCountsGhostsAndMissingInTheMiddleOfARun(t *testing.T) {
 }
 
 func TestTimeToReadyCountsFromWhenTheFirstAttemptWasDue(t *testing.T) {
-	r := newSyncing(t, 2, "a")
+	r := newSyncing(t, false, 2, "a")
 	r.FleetConnects(r.now, 4)
 	r.happen(1, event.Connected) // due 250 ms after the start
 	r.happen(1, event.Refused)

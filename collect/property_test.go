@@ -24,6 +24,7 @@ type world struct {
 	history  map[string][]event.Fingerprint
 	at       []map[string]int // per proxy and cluster: what it holds, -1 for nothing
 	asks     []map[string]bool
+	scoped   bool
 	ready    []bool
 	gone     []bool
 	fresh    event.Fingerprint
@@ -46,7 +47,8 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 		rt: rt, names: []string{"a", "b"}[:rapid.IntRange(1, 2).Draw(rt, "clusters")],
 		history: make(map[string][]event.Fingerprint), fresh: 100, ended: make(map[string]int),
 	}
-	w.rig = *newRig(t, proxies, w.names...)
+	w.scoped = rapid.Bool().Draw(rt, "scoped")
+	w.rig = *newScopedRig(t, w.scoped, proxies, w.names...)
 	for _, name := range w.names {
 		w.history[name] = []event.Fingerprint{baseState}
 	}
@@ -71,6 +73,9 @@ func (w *world) end(p *pair, how string) {
 	w.ended[how]++
 }
 
+// owes reports whether a proxy has to show the states of a cluster.
+func (w *world) owes(p int, name string) bool { return w.asks[p][name] || !w.scoped }
+
 func (w *world) mutateAny(*rapid.T) {
 	w.fresh++
 	changed := w.names[:rapid.IntRange(1, len(w.names)).Draw(w.rt, "changed")]
@@ -78,12 +83,12 @@ func (w *world) mutateAny(*rapid.T) {
 	var made []*pair
 	for p := range w.at {
 		x := &pair{seq: m.Seq, proxy: p, states: make(map[string]int)}
-		subscribed := false
+		owes := false
 		for _, name := range changed {
 			x.states[name] = len(w.history[name])
-			subscribed = subscribed || w.asks[p][name]
+			owes = owes || w.owes(p, name)
 		}
-		if w.ready[p] && subscribed {
+		if w.ready[p] && owes {
 			made = append(made, x)
 		}
 	}
@@ -121,7 +126,7 @@ func (w *world) settle(p int) {
 		}
 		all, later, any := true, false, false
 		for name, index := range x.states {
-			if !w.asks[p][name] {
+			if !w.owes(p, name) {
 				continue
 			}
 			any = true

@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,14 @@ const baseState = event.Fingerprint(1)
 // subscribed to the clusters, which are in their baseline.
 func newRig(t *testing.T, proxies int, clusters ...string) *rig {
 	t.Helper()
-	r := newSyncing(t, proxies, clusters...)
+	return newScopedRig(t, false, proxies, clusters...)
+}
+
+// newScopedRig is newRig with proxies that have to know only what they subscribe to,
+// if scoped.
+func newScopedRig(t *testing.T, scoped bool, proxies int, clusters ...string) *rig {
+	t.Helper()
+	r := newSyncing(t, scoped, proxies, clusters...)
 	for p := range proxies {
 		r.connect(p, clusters...)
 	}
@@ -34,7 +42,7 @@ func newRig(t *testing.T, proxies int, clusters ...string) *rig {
 }
 
 // newSyncing returns a rig in which no proxy has connected yet.
-func newSyncing(t *testing.T, proxies int, clusters ...string) *rig {
+func newSyncing(t *testing.T, scoped bool, proxies int, clusters ...string) *rig {
 	t.Helper()
 	states := make([]event.ClusterState, 0, len(clusters))
 	for _, name := range clusters {
@@ -44,7 +52,7 @@ func newSyncing(t *testing.T, proxies int, clusters ...string) *rig {
 	c, err := collect.New(collect.Config{
 		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: clock,
 		Baseline:    []collect.ServiceStates{{Service: "ns/svc", States: states}},
-		SettleAfter: time.Nanosecond,
+		SettleAfter: time.Nanosecond, Scoped: slices.Repeat([]bool{scoped}, proxies),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ type shard struct {
 	mu        sync.Mutex
 	closed    bool   // Finish has begun: nothing more is counted
 	ready     bitset // of the range, from first on
+	unscoped  bitset // of the range: those that have to know the whole mesh; immutable
 	lastReady event.Time
 	connected int
 	proxies   []proxy
@@ -41,8 +42,10 @@ type shard struct {
 	open []*mutation
 
 	all, arrived, fromAck, stampLag *samples
-	answer, recent                  *samples // coarse
-	timeToReady, again, configBytes *samples // packed
+	answer, recent                  *samples  // coarse
+	timeToReady, again, configBytes *samples  // packed
+	timeToComplete                  *samples  // packed
+	byReplica                       []replica // empty if there is one
 	configByType                    [xds.NumTypes]int64
 
 	responses  int64
@@ -68,14 +71,14 @@ type shard struct {
 // deliverySums count pairs by how they ended, and what there was to say of
 // their latencies.
 type deliverySums struct {
-	expected, delivered, undelivered, interrupted, retired int64
+	expected, delivered, undelivered, interrupted, retired, pending int64
 
 	coalesced, unobserved, unrecordable, beforeAck int64
 }
 
 // ended returns how many pairs are no longer pending.
 func (d *deliverySums) ended() int64 {
-	return d.delivered + d.undelivered + d.interrupted + d.retired
+	return d.delivered + d.undelivered + d.interrupted + d.retired + d.pending
 }
 
 func (d *deliverySums) add(o *deliverySums) {
@@ -84,6 +87,7 @@ func (d *deliverySums) add(o *deliverySums) {
 	d.undelivered += o.undelivered
 	d.interrupted += o.interrupted
 	d.retired += o.retired
+	d.pending += o.pending
 	d.coalesced += o.coalesced
 	d.unobserved += o.unobserved
 	d.unrecordable += o.unrecordable
@@ -98,6 +102,11 @@ type proxy struct {
 	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
+	// shown counts the clusters of the baseline that it holds in a state of the mesh;
+	// complete says that it once held all.
+	shown    int32
+	complete bool
+	replica  int // that its latest response came from
 	// nacked has a bit per type whose last response was rejected.
 	nacked                              uint16
 	disconnects, refused                int64
@@ -111,15 +120,17 @@ type proxy struct {
 func newShard(index, first, end int) *shard {
 	return &shard{
 		index: index, first: first, end: end,
-		ready:   newBitset(end - first),
-		proxies: make([]proxy, end-first),
-		all:     newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		ready:    newBitset(end - first),
+		unscoped: newBitset(end - first),
+		proxies:  make([]proxy, end-first),
+		all:      newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
-		timeToReady: newPacked(timeUnit, maxTime),
-		again:       newPacked(timeUnit, maxTime),
-		failures:    make(failures),
-		nackReasons: make(failures),
-		configBytes: newPacked(1, maxBytes),
+		timeToReady:    newPacked(timeUnit, maxTime),
+		timeToComplete: newPacked(timeUnit, maxTime),
+		again:          newPacked(timeUnit, maxTime),
+		failures:       make(failures),
+		nackReasons:    make(failures),
+		configBytes:    newPacked(1, maxBytes),
 	}
 }
 

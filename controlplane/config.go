@@ -6,12 +6,11 @@ import (
 	"log/slog"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ErrNoCluster is returned by Run when the configuration names no API server.
-var ErrNoCluster = errors.New("no API server: set Client, RESTConfig or Kubeconfig")
+// ErrNoAPIServer is returned by Run when the configuration names none.
+var ErrNoAPIServer = errors.New("no API server: set Client or Kubeconfig")
 
 // Addresses are the host:port pairs on which a control plane listens.
 type Addresses struct {
@@ -19,18 +18,17 @@ type Addresses struct {
 	HTTP string // metrics, readiness and debug pages
 }
 
-// Config is what Run needs. Of Client, RESTConfig and Kubeconfig the first one
-// that is set is used.
+// Config is what Run needs.
 type Config struct {
-	Client     kubernetes.Interface
-	RESTConfig *rest.Config
-	Kubeconfig string // path of a kubeconfig file; its current context counts
+	Client     kubernetes.Interface // of the API server to watch
+	Kubeconfig string               // the file that says so, without Client; its current context counts
 
 	XDSAddress  string // host:port for ADS; port 0 picks a free one
 	HTTPAddress string // host:port for metrics and debug pages
 
-	// Env holds istiod's environment variables by name. Those without the
-	// prefix PILOT_ are ignored, unknown ones with it are warned about.
+	// Env holds the environment variables by name: istiod's, with the prefix
+	// PILOT_, and those of faults. Unknown PILOT_ ones are warned about, unknown
+	// faults refused; all others are ignored.
 	Env map[string]string
 
 	Version string       // what /version answers; empty means "unknown"
@@ -42,32 +40,24 @@ type Config struct {
 
 // protobufContent is smaller and faster to decode than JSON; every API server
 // speaks it for built-in kinds. JSON stays acceptable.
-const (
-	protobufContent  = "application/vnd.kubernetes.protobuf"
-	acceptedContents = protobufContent + ",application/json"
-)
+const protobufContent = "application/vnd.kubernetes.protobuf"
 
 func (cfg *Config) client() (kubernetes.Interface, error) {
 	if cfg.Client != nil {
 		return cfg.Client, nil
 	}
-	restConfig := cfg.RESTConfig
-	if restConfig == nil {
-		if cfg.Kubeconfig == "" {
-			return nil, ErrNoCluster
-		}
-		loaded, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
-		if err != nil {
-			return nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
-		}
-		restConfig = loaded
+	if cfg.Kubeconfig == "" {
+		return nil, ErrNoAPIServer
 	}
-	restConfig = rest.CopyConfig(restConfig)
-	restConfig.ContentType = protobufContent
-	restConfig.AcceptContentTypes = acceptedContents
-	client, err := kubernetes.NewForConfig(restConfig)
+	rest, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("client of %s: %w", restConfig.Host, err)
+		return nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
+	}
+	rest.ContentType = protobufContent
+	rest.AcceptContentTypes = protobufContent + ",application/json"
+	client, err := kubernetes.NewForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", rest.Host, err)
 	}
 	return client, nil
 }

@@ -47,7 +47,9 @@ func (m *Mutation) Noop() bool { return len(m.States) == 0 }
 // Response records one discovery response at one proxy. The receiver of a
 // *Response may keep no reference to it or to its slices after it returns.
 type Response struct {
-	Proxy   int
+	Proxy int
+	// Address is the index of the control plane's address that the stream goes to.
+	Address int
 	Variant xds.Variant
 	Type    xds.Type
 	// Resources and Removed count what the response carried; Duplicates counts

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 )
@@ -75,16 +76,17 @@ func Finished(dir string, p *profiles.Profile) (*result.Result, bool) {
 	if err := json.Unmarshal(r.Profile, &saved); err != nil {
 		return nil, false
 	}
+	observe.AddWork(r)
 	a, errA := json.Marshal(&saved)
 	b, errB := json.Marshal(p)
 	return r, errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Doubts lists why no conclusion about the control plane should be drawn from a
-// run; it is empty for a sound one.
-func Doubts(r *result.Result) []string {
-	var doubts []string
-	add := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+// Questionable lists why no conclusion about the control plane should be drawn from a
+// run; it is empty for a valid one.
+func Questionable(r *result.Result) []string {
+	var reasons []string
+	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if r.Partial {
 		add("the run was cut short")
 	}
@@ -110,5 +112,5 @@ func Doubts(r *result.Result) []string {
 	if c := r.Convergence; c != nil && c.Diverged > 0 {
 		add("%d proxies hold a wrong state at the end (diverged)", c.Diverged)
 	}
-	return doubts
+	return reasons
 }

@@ -72,13 +72,13 @@ func TestNothingIsStartedAfterAnInterrupt(t *testing.T) {
 	}
 }
 
-func TestDoubtsNameEveryReasonAndASoundRunHasNone(t *testing.T) {
+func TestQuestionableRunsHaveEveryReasonNamedAndValidOnesNone(t *testing.T) {
 	t.Parallel()
-	sound := &result.Result{
+	valid := &result.Result{
 		Propagation: &result.Propagation{Deliveries: 3}, Convergence: &result.Convergence{}, Harness: &result.Harness{},
 	}
-	if d := experiment.Doubts(sound); len(d) != 0 {
-		t.Errorf("a sound run: %q", d)
+	if d := experiment.Questionable(valid); len(d) != 0 {
+		t.Errorf("a valid run: %q", d)
 	}
 	bad := &result.Result{
 		Partial:     true,
@@ -88,7 +88,7 @@ func TestDoubtsNameEveryReasonAndASoundRunHasNone(t *testing.T) {
 		Convergence: &result.Convergence{Diverged: 6},
 		Harness:     &result.Harness{Saturated: true, Reasons: []string{"lag"}},
 	}
-	all := strings.Join(experiment.Doubts(bad), "\n")
+	all := strings.Join(experiment.Questionable(bad), "\n")
 	for _, want := range []string{"cut short", "2 of 9 proxies", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)

@@ -10,24 +10,35 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/xdsbench/xdsbench/fakekube/internal/api"
+	"github.com/xdsbench/xdsbench/internal/listen"
 )
 
 // ServerOptions are a server's settings.
 type ServerOptions struct {
 	// Log gets failed requests at debug level. Default: nothing is logged.
 	Log *slog.Logger
+	// AllowRemote lets the server listen where other machines can reach it. It
+	// then serves TLS and demands a bearer token, both made by Start. On a
+	// loopback address it changes nothing.
+	AllowRemote bool
+	// AdvertiseHost is the IP address or DNS name by which clients reach a remote
+	// server. Default: the address listened on, or for the wildcard that of the
+	// interface with the default route.
+	AdvertiseHost string
 }
 
-// Server serves a store over plain HTTP.
+// Server serves a store over HTTP on a loopback address, where requests for
+// foreign hosts are refused, or over TLS to clients with its token.
 type Server struct {
-	store *Store
-	log   *slog.Logger
+	opts    ServerOptions
+	handler http.Handler
 
 	mu     sync.Mutex // guards what Start and Close set
 	addr   string
+	access access
 	http   *http.Server
 	cancel context.CancelFunc
 	closed bool
@@ -41,7 +52,7 @@ func NewServer(store *Store, opts ServerOptions) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{store: store, log: opts.Log}
+	return &Server{opts: opts, handler: api.NewHandler(store.objects, opts.Log)}
 }
 
 // closeGrace is how long Close waits for requests in work, in particular for
@@ -56,22 +67,43 @@ func (s *Server) Start(ctx context.Context, addr string) error {
 	if s.http != nil {
 		return errors.New("fakekube: the server was started already")
 	}
+	at, err := listen.Resolve(addr)
+	remote := !at.Addr().IsLoopback()
+	if err == nil && remote && !s.opts.AllowRemote {
+		_, err = listen.Loopback(addr, "allow remote clients")
+	}
+	if err != nil {
+		return fmt.Errorf("fakekube: %w", err)
+	}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
+	l, err := lc.Listen(ctx, "tcp", at.String())
 	if err != nil {
 		return fmt.Errorf("fakekube: listen on %s: %w", addr, err)
+	}
+	if remote {
+		s.access, err = newRemoteAccess(l.Addr(), s.opts.AdvertiseHost)
+	} else {
+		s.access = access{url: "http://" + l.Addr().String()}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("fakekube: %w", err), l.Close())
 	}
 	base, cancel := context.WithCancel(ctx)
 	s.addr, s.cancel = l.Addr().String(), cancel
 	s.http = &http.Server{
-		Handler:           s,
+		Handler:           s.access.guard(http.HandlerFunc(s.serveHTTP)),
+		TLSConfig:         s.access.tls,
 		ReadHeaderTimeout: 30 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 	}
 	s.serving.Go(func() {
-		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.log.ErrorContext(ctx, "serving ended", "err", err)
+		serve := s.http.Serve
+		if remote {
+			serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+		}
+		if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.opts.Log.ErrorContext(ctx, "serving ended", "err", err)
 		}
 	})
 	return nil
@@ -84,34 +116,20 @@ func (s *Server) Addr() string {
 	return s.addr
 }
 
-// RESTConfig is a client configuration for the server, without client-side
-// rate limits.
-func (s *Server) RESTConfig() *rest.Config {
-	return &rest.Config{Host: "http://" + s.Addr(), QPS: -1}
-}
-
-// WriteKubeconfig writes a kubeconfig file for the server.
-func (s *Server) WriteKubeconfig(path string) error {
-	const name = "fakekube"
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: "http://" + s.Addr()}
-	config.AuthInfos[name] = &clientcmdapi.AuthInfo{}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	config.CurrentContext = name
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		return fmt.Errorf("fakekube: write the kubeconfig %s: %w", path, err)
-	}
-	return nil
-}
-
-// begin counts a request, which Close then waits for; false after Close.
-func (s *Server) begin() bool {
+// serveHTTP serves a request, which Close waits for.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
+	closed := s.closed
+	if !closed {
 		s.handlers.Add(1)
 	}
-	return !s.closed
+	s.mu.Unlock()
+	if closed {
+		api.WriteError(w, apierrors.NewServiceUnavailable("the server is being closed"))
+		return
+	}
+	defer s.handlers.Done()
+	s.handler.ServeHTTP(w, r)
 }
 
 // Close ends the watches, then the connections, and waits for all of them.
@@ -128,7 +146,7 @@ func (s *Server) Close() error {
 	defer done()
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // A client that does not read holds its watch's last write.
+		err = server.Close() // A client that does not read blocks its watch's last write.
 	}
 	s.serving.Wait()
 	s.handlers.Wait()

@@ -42,7 +42,7 @@ func waitFor(tb testing.TB, what string, holds func() bool) {
 	deadline := time.Now().Add(30 * time.Second)
 	for !holds() {
 		if time.Now().After(deadline) {
-			tb.Fatalf("%s: still not so", what)
+			tb.Fatalf("%s: not so within 30 s", what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -31,38 +31,38 @@ const (
 // NackSpec says how often which valid responses are rejected on purpose.
 type NackSpec struct {
 	// Rate is the share, 0 to 1, of the responses that Types and Names select.
-	Rate float64 `json:"rate"`
+	Rate float64 `json:"rate" role:"load"`
 	// Types are the resource types, such as "cds"; empty means all.
-	Types []string `json:"types,omitempty"`
+	Types []string `json:"types,omitempty" role:"load"`
 	// Names select responses that add or remove a resource of one of these
 	// names; empty means all. A "*" stands for any text and then the whole name
 	// must match; without one, a part of the name is enough.
-	Names []string `json:"names,omitempty"`
+	Names []string `json:"names,omitempty" role:"load"`
 }
 
 // DelaySpec is a distribution of delays. In a profile, a plain duration such as
 // "50ms" means a constant one.
 type DelaySpec struct {
 	// Distribution is "constant", "uniform" or "exponential".
-	Distribution string `json:"distribution,omitempty"`
+	Distribution string `json:"distribution,omitempty" role:"load"`
 	// Value is the delay of a constant distribution.
-	Value metav1.Duration `json:"value,omitzero"`
+	Value metav1.Duration `json:"value,omitzero" role:"load"`
 	// Min and Max bound a uniform one.
-	Min metav1.Duration `json:"min,omitzero"`
-	Max metav1.Duration `json:"max,omitzero"`
+	Min metav1.Duration `json:"min,omitzero" role:"load"`
+	Max metav1.Duration `json:"max,omitzero" role:"load"`
 	// Mean is that of an exponential one.
-	Mean metav1.Duration `json:"mean,omitzero"`
+	Mean metav1.Duration `json:"mean,omitzero" role:"load"`
 }
 
 // SlowReadSpec makes proxies leave their socket unread, so that the control
 // plane's sending is held up by TCP. It needs a connection per proxy.
 type SlowReadSpec struct {
 	// Share of the proxies, 0 to 1; which ones is drawn from the seed.
-	Share float64 `json:"share"`
+	Share float64 `json:"share" role:"load"`
 	// BytesPerSecond is how fast they read; or else they rest for Pause before
 	// each read of at most 32 KiB.
-	BytesPerSecond int             `json:"bytesPerSecond,omitempty"`
-	Pause          metav1.Duration `json:"pause,omitzero"`
+	BytesPerSecond int             `json:"bytesPerSecond,omitempty" role:"load"`
+	Pause          metav1.Duration `json:"pause,omitzero" role:"load"`
 }
 
 // DisconnectSpec makes proxies drop their connection and come back by their
@@ -71,16 +71,16 @@ type SlowReadSpec struct {
 // stream ends.
 type DisconnectSpec struct {
 	// Rate is how many disconnects there are per second in the whole fleet.
-	Rate rate.Rate `json:"rate"`
+	Rate rate.Rate `json:"rate" role:"load"`
 }
 
 // StormSpec makes many proxies drop their connections at one moment, over and
 // over, and come back by their back-off. It begins as disconnects do.
 type StormSpec struct {
 	// Every is the time between two storms. 0 means none.
-	Every metav1.Duration `json:"every"`
+	Every metav1.Duration `json:"every" role:"load"`
 	// Share of the proxies, 0 to 1, each time drawn from the seed. 1 means all.
-	Share float64 `json:"share"`
+	Share float64 `json:"share" role:"load"`
 }
 
 // HalfOpenSpec makes proxies stop reading for ever while their connection stays
@@ -88,10 +88,10 @@ type StormSpec struct {
 // after that. It needs a connection per proxy.
 type HalfOpenSpec struct {
 	// Share of the proxies, 0 to 1; which ones is drawn from the seed.
-	Share float64 `json:"share"`
+	Share float64 `json:"share" role:"load"`
 	// From is when they fall silent: "stream" as soon as the first requests are
 	// on their way, "ready" as soon as they are ready.
-	From string `json:"from"`
+	From string `json:"from" role:"load"`
 }
 
 // plainDelay has the fields of a DelaySpec, without its notation.

@@ -28,24 +28,24 @@ const (
 // Spec describes a fleet, as the profile's section "proxies".
 type Spec struct {
 	// Count is the number of proxies.
-	Count int `json:"count"`
+	Count int `json:"count" role:"load"`
 	// Variant is "sotw", "delta" or "mixed" (alternating).
-	Variant string `json:"variant"`
+	Variant string `json:"variant" role:"setting"`
 	// Kinds is what the fleet is made up of, such as sidecar: 9, router: 1.
-	Kinds KindShares `json:"kinds,omitempty"`
+	Kinds KindShares `json:"kinds,omitempty" role:"load"`
 	// ConnectRate is how many proxies connect per second.
-	ConnectRate rate.Rate `json:"connectRate"`
+	ConnectRate rate.Rate `json:"connectRate" role:"load"`
 	// StreamsPerConnection is how many proxies share one TCP connection. An
 	// Envoy has its own: 1.
-	StreamsPerConnection int `json:"streamsPerConnection"`
+	StreamsPerConnection int `json:"streamsPerConnection" role:"load"`
 	// SourceAddresses are the loopback addresses to connect from. Empty means
 	// one, or as many as the ephemeral ports require.
-	SourceAddresses []string `json:"sourceAddresses,omitempty"`
+	SourceAddresses []string `json:"sourceAddresses,omitempty" role:"setting"`
 	// MaxReceiveBytes bounds one response, in bytes. 0 means unlimited.
-	MaxReceiveBytes int `json:"maxReceiveBytes"`
+	MaxReceiveBytes int `json:"maxReceiveBytes" role:"setting"`
 	// InitialFetchTimeout is how long a cluster or listener waits for the
 	// endpoints or routes it names. 0 means for ever.
-	InitialFetchTimeout metav1.Duration `json:"initialFetchTimeout"`
+	InitialFetchTimeout metav1.Duration `json:"initialFetchTimeout" role:"load"`
 	// Reconnect is the back-off between connection attempts.
 	Reconnect ReconnectSpec `json:"reconnect"`
 	// Nack makes proxies reject valid responses.
@@ -61,14 +61,14 @@ type Spec struct {
 	HalfOpen    HalfOpenSpec   `json:"halfOpen"`
 	// SotWDuplicates says what a SotW proxy does with a response that repeats a
 	// name: "nack", or take the "last".
-	SotWDuplicates string `json:"sotwDuplicates"`
+	SotWDuplicates string `json:"sotwDuplicates" role:"load"`
 }
 
 // ReconnectSpec is an exponential back-off with full jitter.
 type ReconnectSpec struct {
 	// Initial bounds the first delay, Max every delay.
-	Initial metav1.Duration `json:"initial"`
-	Max     metav1.Duration `json:"max"`
+	Initial metav1.Duration `json:"initial" role:"load"`
+	Max     metav1.Duration `json:"max" role:"load"`
 }
 
 // DefaultSpec returns the defaults: 100 Delta proxies connecting at 200/s,

@@ -48,10 +48,16 @@ type Config struct {
 	SelfProfile bool
 }
 
-// Validate reports every problem of a profile, across all stages, that can be
-// found without starting anything.
+// Validate reports every problem of a profile, across all stages. It looks at the
+// profile alone.
 func Validate(p *profiles.Profile) error {
-	return errors.Join(p.Validate(), fakeproxy.CheckLimits(p.Proxies), metric.Validate(p.SLO), checkProfiling(p))
+	return errors.Join(p.Validate(), metric.Validate(p.SLO), checkProfiling(p))
+}
+
+// CheckRunnable reports what Validate does, and the limits of this machine that are
+// too low for the profile's fleet. It raises the soft limit of open files for that.
+func CheckRunnable(p *profiles.Profile) error {
+	return errors.Join(Validate(p), fakeproxy.CheckLimits(p.Proxies))
 }
 
 // logFile is the harness's own log in the results folder.

@@ -86,13 +86,12 @@ func steadyCost(readings []costReading, lines []rows.Timeline) *observed.Cost {
 	return c
 }
 
-// harnessCores is the mean of what the harness used in steady load and drain; nil
-// if no second of them is known.
+// harnessCores is the mean of what the harness used under steady load; nil if no
+// second of it is known.
 func harnessCores(lines []rows.Timeline) *float64 {
 	var used, seconds float64
 	for i, line := range lines {
-		loaded := line.Phase == string(PhaseSteady) || line.Phase == string(PhaseDrain)
-		if i == 0 || !loaded || line.HarnessCores == nil {
+		if i == 0 || line.Phase != string(PhaseSteady) || line.HarnessCores == nil {
 			continue
 		}
 		second := line.T - lines[i-1].T

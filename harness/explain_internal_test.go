@@ -31,13 +31,13 @@ func TestCostOfSteadyLoadIsTheDifferenceOfTwoReadings(t *testing.T) {
 	}
 }
 
-func TestHarnessCoresAreOfSteadyLoadAndDrain(t *testing.T) {
+func TestHarnessCoresAreOfSteadyLoad(t *testing.T) {
 	row := func(at float64, phase Phase, cores float64) rows.Timeline {
 		return rows.Timeline{T: at, Phase: string(phase), HarnessCores: &cores}
 	}
 	lines := []rows.Timeline{row(-1, PhaseConnect, 9), row(0, PhaseWarmup, 9), row(1, PhaseSteady, 0.5), row(2, PhaseSteady, 0.3), row(2.5, PhaseDrain, 0.2)}
 	got := harnessCores(lines)
-	if want := (0.5 + 0.3 + 0.2*0.5) / 2.5; got == nil || math.Abs(*got-want) > 1e-9 {
+	if want := (0.5 + 0.3) / 2; got == nil || math.Abs(*got-want) > 1e-9 {
 		t.Errorf("got %v, want %g", got, want)
 	}
 	if got := harnessCores(lines[:2]); got != nil {

@@ -10,14 +10,15 @@ import (
 
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// finish makes the result while fleet and target still run.
-func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) {
+// finish makes the result while fleet and target still run. failure is why the phases
+// did not come to their end; nil if they did, or were interrupted.
+func (r *run) finish(ctx context.Context, failure error) (*result.Result, error) {
+	interrupted := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
@@ -26,17 +27,19 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
-		Scoped:       r.scoped,
+		Interrupted:  interrupted || failure != nil,
 		StuckWarming: &stuck,
 	})
-	res.Partial = partial
+	res.Partial = interrupted || failure != nil
+	if failure != nil && !interrupted {
+		res.Failure = failure.Error()
+	}
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
 	addMisbehaviour(res, r.fleet.Counts())
 	r.warnOfFailedWrites()
-	r.warnIfNothingExpected(res)
 	res.ControlPlane = r.controlPlane()
-	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines)
+	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines, res.Convergence != nil)
 	res.ControlPlane.AddImbalance()
 	res.Environment = r.environment()
 	profile, profileErr := json.Marshal(r.cfg.Profile)
@@ -48,19 +51,13 @@ func (r *run) finish(ctx context.Context, partial bool) (*result.Result, error) 
 	if err != nil {
 		r.warn("%v", err)
 	}
-	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	r.addStagesAndCost(res, lines)
+	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	checkErr := r.crossCheck()
 	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)
 	res.SLO = slo
+	verdict.Judge(res)
 	return res, errors.Join(profileErr, checkErr, sloErr)
-}
-
-// scoped reports whether a proxy is not told of every service: a waypoint learns
-// of those alone whose traffic goes through it, and a ztunnel of workloads.
-func (r *run) scoped(proxy int) bool {
-	kind := r.roster.kinds[proxy]
-	return kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
 }
 
 // save writes the result with everything that was worth a warning.

@@ -103,3 +103,14 @@ func variantOf(setting, kind string, i int) xds.Variant {
 		return xds.SotW
 	}
 }
+
+// scoped says of each proxy whether it is told of only a part of the mesh: a waypoint
+// learns of those services alone whose traffic goes through it, and a ztunnel of
+// workloads.
+func (r *roster) scoped() []bool {
+	all := make([]bool, len(r.kinds))
+	for i, kind := range r.kinds {
+		all[i] = kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+	}
+	return all
+}

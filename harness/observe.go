@@ -153,16 +153,6 @@ func (r *run) warnOfFailedWrites() {
 	}
 }
 
-// unheard warns of a run in which no change could be seen to arrive.
-func (r *run) warnIfNothingExpected(res *result.Result) {
-	m, p := res.Mutations, res.Propagation
-	if m == nil || p == nil || m.Applied == m.Noop || p.Expected > 0 {
-		return
-	}
-	r.warn("no proxy subscribed to a cluster that changed: does the control plane watch this API server, and does it name its EDS resources %q (--clusters)?",
-		r.cfg.Profile.Target.ClusterName)
-}
-
 // environment describes what the run was made with.
 func (r *run) environment() *result.Environment {
 	e, err := self.Host()

@@ -160,7 +160,7 @@ func (r *run) drift(ctx context.Context) (*result.Drift, error) {
 	for i := range list.Items {
 		r.addUsable(usable, &list.Items[i])
 	}
-	d := r.collector.Drift(collect.Final{Held: r.fleet.Endpoints, Truth: maps.All(usable), Scoped: r.scoped})
+	d := r.collector.Drift(collect.Final{Held: r.fleet.Endpoints, Truth: maps.All(usable)})
 	return &d, nil
 }
 

@@ -81,6 +81,7 @@ func (r *run) warmUp(ctx context.Context) error {
 func (r *run) steady(ctx context.Context) error {
 	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
 	finishProfiling := r.startProfiling(ctx)
+	r.meter.Mark()
 	start := r.collector.BeginSteady()
 	r.steadyStart.Store(int64(start))
 	r.away.expect(r.fleet.Counts().Ready)

@@ -46,6 +46,18 @@ func replicasOf(t *target.Target) []*replica {
 	return all
 }
 
+// replicaOfAddress lists, for each address that the fleet has, the number of the
+// replica that it belongs to.
+func replicaOfAddress(replicas []*replica) []int {
+	var of []int
+	for i, p := range replicas {
+		for range p.addresses {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
 // exited reports whether its process has ended.
 func (p *replica) exited() bool {
 	select {
@@ -120,8 +132,9 @@ func (r *run) replicaNames(replicas []int) string {
 	return word + strings.Join(numbers, ", ") + " "
 }
 
-// describeReplicas is what the result says of each of several replicas.
-func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []observed.Replica {
+// describeReplicas is what the result says of each of several replicas. compared says
+// that the proxies were compared with the mesh.
+func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline, compared bool) []observed.Replica {
 	o := &r.observed
 	if !r.several() || o.countsBefore == nil {
 		return nil
@@ -131,6 +144,7 @@ func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []obs
 		after = r.countReplicas()
 	}
 	all := make([]observed.Replica, len(r.replicas))
+	pairs := r.collector.ByReplica()
 	for i, p := range r.replicas {
 		x := &all[i]
 		x.Address, x.PID = strings.Join(p.XDSAddresses(), ","), p.Info().PID
@@ -140,6 +154,10 @@ func (r *run) describeReplicas(ctx context.Context, lines []rows.Timeline) []obs
 		if u, err := p.Usage(ctx); err == nil { // a target that does not tell was warned of
 			peak := int64(u.PeakRSSBytes)
 			x.CPUSeconds, x.PeakRSSBytes = &u.CPUSeconds, &peak
+		}
+		x.Deliveries, x.Undelivered, x.P50, x.P99 = &pairs[i].Deliveries, &pairs[i].Undelivered, pairs[i].P50, pairs[i].P99
+		if compared {
+			x.Diverged = &pairs[i].Diverged
 		}
 		if o.before[i] == nil || o.after == nil || o.after[i] == nil {
 			continue

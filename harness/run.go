@@ -79,7 +79,10 @@ type run struct {
 // a log.
 func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 	r := &run{cfg: cfg, clock: event.NewClock(), id: newID(), started: time.Now(), steadyBegan: make(chan struct{})}
-	if err := errors.Join(Validate(cfg.Profile), r.plan()); err != nil {
+	if err := CheckRunnable(cfg.Profile); err != nil {
+		return nil, invalid(err)
+	}
+	if err := r.plan(); err != nil {
 		return nil, invalid(err)
 	}
 	defer self.BudgetGarbage()()
@@ -99,9 +102,8 @@ func Run(ctx context.Context, cfg Config) (res *result.Result, err error) {
 		return nil, errors.Join(err, r.profile.Stop(), r.stop(ctx), removeIfEmpty(cfg.Dir))
 	}
 	err = r.measure(ctx)
-	partial := err != nil || ctx.Err() != nil
 	profileErr := r.profile.Stop()
-	res, finishErr := r.finish(ctx, partial)
+	res, finishErr := r.finish(ctx, err)
 	stopErr := r.stop(ctx)
 	if ctx.Err() != nil {
 		err = nil // the phases' errors only say that they were cut short
@@ -165,7 +167,8 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Clock: r.clock, Baseline: baseline(r.mesh), Log: r.log,
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
+		Scoped: r.roster.scoped(), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}

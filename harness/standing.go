@@ -39,7 +39,7 @@ type FleetConfig struct {
 
 // Validate lists everything that is wrong, one line each.
 func (cfg *FleetConfig) Validate() error {
-	errs := []error{cfg.Spec.Validate(), fakeproxy.CheckLimits(cfg.Spec)}
+	errs := []error{cfg.Spec.Validate()}
 	if cfg.Spec.Count > maxStandalonePods {
 		errs = append(errs, fmt.Errorf("proxies.count: %d: must be at most %d", cfg.Spec.Count, maxStandalonePods))
 	}
@@ -72,7 +72,7 @@ type standing struct {
 
 // stand lets a fleet connect. It stays until stop is called, also when ctx ends.
 func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*standing, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := errors.Join(cfg.Validate(), fakeproxy.CheckLimits(cfg.Spec)); err != nil {
 		return nil, invalid(err)
 	}
 	roster := rosterOf(standalonePods(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
@@ -80,7 +80,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	s := &standing{want: cfg.Spec.Count, began: time.Now()}
 	var err error
 	if s.collector, err = collect.New(collect.Config{
-		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock, Log: cfg.Log,
+		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock,
 	}); err != nil {
 		return nil, err
 	}

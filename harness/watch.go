@@ -80,8 +80,8 @@ func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 	case !p.exited():
 		return true, true // taken down, and back by now
 	case restarts == maxRestarts:
-		r.warn("target: %sexited %s, for the %dth time: left down (see %s)",
-			r.replicaNames([]int{i}), r.sinceSteady(), restarts+1, target.FileOf(target.LogFile, i))
+		r.warn("target: %sexited %s, for the %dth time: left down (%s; see %s)",
+			r.replicaNames([]int{i}), r.sinceSteady(), restarts+1, p.Exit(), target.FileOf(target.LogFile, i))
 		p.gone = true
 		r.away.begin(r.clock.Now(), false, []int{i}) // it never ends
 		r.offer([]int{i}, false)
@@ -93,12 +93,12 @@ func (r *run) revive(ctx context.Context, i, restarts int) (planned, ok bool) {
 
 // bringBack restarts a replica that exited by itself; false if that is no use.
 func (r *run) bringBack(ctx context.Context, i int) bool {
-	at, lost := r.sinceSteady(), []int{i}
+	at, exit, lost := r.sinceSteady(), r.replicas[i].Exit(), []int{i}
 	x := r.beginAbsence(ctx, r.clock.Now(), lost, false)
 	if !r.stayDown(ctx, lost, restartDelay) || !r.restart(ctx, x, lost, "exited "+at) {
 		return false
 	}
-	r.warn("target: %sexited %s and was started again", r.replicaNames(lost), at)
+	r.warn("target: %sexited %s and was started again (%s)", r.replicaNames(lost), at, exit)
 	return true
 }
 

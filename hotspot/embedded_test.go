@@ -23,7 +23,7 @@ func TestProfilesOfTheEmbeddedControlPlaneAreExplained(t *testing.T) {
 		for _, share := range s.Parts {
 			sum += share
 		}
-		if math.Abs(sum-1) > 1e-9 || s.Parts[hotspot.PartOther] > 0.2 || len(s.Top) == 0 {
+		if math.Abs(sum-1) > 1e-9 || s.Parts["other"] > 0.2 || len(s.Top) == 0 {
 			t.Errorf("%s: parts %v add up to %v; want 1, and at most 20 %% other", kind, s.Parts, sum)
 		}
 	}

@@ -4,20 +4,20 @@ import "strings"
 
 // The parts of a control plane's work.
 const (
-	PartProto       = "proto"       // protobuf encoding, decoding and copying
-	PartEDS         = "eds"         // generation, per type
-	PartCDS         = "cds"         //
-	PartLDS         = "lds"         //
-	PartRDS         = "rds"         //
-	PartPushContext = "pushContext" // the model of the mesh that pushes are made from
-	PartInformers   = "informers"   // the Kubernetes API: lists, watches, service registry
-	PartPushes      = "pushes"      // debounce, push queue, requests, ACKs
-	PartGRPC        = "grpc"        // gRPC, HTTP/2, TLS
-	PartGC          = "gc"          // garbage collection
-	PartSyscalls    = "syscalls"    // the kernel, mostly reading and writing sockets
-	PartScheduler   = "scheduler"   // goroutines, timers and locks of the Go runtime
-	PartMetrics     = "metrics"     // metrics, debug pages, profiling, logs
-	PartOther       = "other"
+	partProto       = "proto"       // protobuf encoding, decoding and copying
+	partEDS         = "eds"         // generation, per type
+	partCDS         = "cds"         //
+	partLDS         = "lds"         //
+	partRDS         = "rds"         //
+	partPushContext = "pushContext" // the model of the mesh that pushes are made from
+	partInformers   = "informers"   // the Kubernetes API: lists, watches, service registry
+	partPushes      = "pushes"      // debounce, push queue, requests, ACKs
+	partGRPC        = "grpc"        // gRPC, HTTP/2, TLS
+	partGC          = "gc"          // garbage collection
+	partSyscalls    = "syscalls"    // the kernel, mostly reading and writing sockets
+	partScheduler   = "scheduler"   // goroutines, timers and locks of the Go runtime
+	partMetrics     = "metrics"     // metrics, debug pages, profiling, logs
+	partOther       = "other"
 )
 
 // rule gives functions to a part. A pattern that begins with "/" is looked for
@@ -46,59 +46,59 @@ const (
 // a frame the first rule that matches counts.
 func rules() []rule {
 	return append(runtimeRules(), []rule{
-		{part: PartMetrics, rank: owning, patterns: []string{
+		{part: partMetrics, rank: owning, patterns: []string{
 			"^net/http/pprof.", "^runtime/pprof.", "^runtime/trace.", "github.com/prometheus/client_golang/",
 			"go.opentelemetry.io/otel", "istio.io/istio/pkg/monitoring.", "istio.io/istio/pkg/log.", "^go.uber.org/zap",
 			"^log/slog.", "^net/http.(*conn).serve",
 			"/controlplane/metrics.go", "/controlplane/debug.go",
 		}},
-		{part: PartPushContext, rank: owning, patterns: []string{
+		{part: partPushContext, rank: owning, patterns: []string{
 			"xds.(*DiscoveryServer).initPushContext", "model.(*PushContext).InitContext", "model.(*PushContext).initContext",
 			"model.(*PushContext).updateContext", "model.(*PushContext).createNewContext",
 			"xds.(*DiscoveryServer).computeProxyState", "xds.(*DiscoveryServer).updateProxy",
 		}},
-		{part: PartProto, rank: plain, patterns: []string{
+		{part: partProto, rank: plain, patterns: []string{
 			"^google.golang.org/protobuf/", "^github.com/planetscale/vtprotobuf", "^github.com/gogo/protobuf/",
 			"^github.com/golang/protobuf/", ").MarshalVT", ").MarshalToSizedBufferVT", ").SizeVT", ").UnmarshalVT", ").CloneVT", "VTStrict",
 			"^google.golang.org/grpc/encoding/proto", "/controlplane/codec.go", "/controlplane/resource.go",
 			"istio.io/istio/pilot/pkg/util/protoconv.",
 		}},
-		{part: PartInformers, rank: plain, patterns: []string{
+		{part: partInformers, rank: plain, patterns: []string{
 			"^k8s.io/", "^sigs.k8s.io/", "^net/http.(*http2", "^net/http.(*Transport)", "^net/http.(*persistConn)",
 			"^net/http/internal/http2", "istio.io/istio/pkg/kube", "istio.io/istio/pilot/pkg/serviceregistry/", "istio.io/istio/pkg/queue.",
 			"istio.io/istio/pilot/pkg/config/", "istio.io/istio/pkg/config/", "istio.io/istio/pilot/pkg/leaderelection",
 			"/controlplane/informers.go", "/controlplane/model.go", "/controlplane/registry.go",
 		}},
-		{part: PartEDS, rank: plain, patterns: []string{
+		{part: partEDS, rank: plain, patterns: []string{
 			"istio.io/istio/pilot/pkg/xds/endpoints.", "xds.(*EdsGenerator)", "xds.EdsGenerator", "xds.(*DiscoveryServer).EDS",
 			"model.(*EndpointIndex)", "model.(*EndpointShards)", "xds.(*DiscoveryServer).edsCacheUpdate",
 			"/controlplane/generate_eds.go",
 			"controlplane.(*connection).changedEndpoints", "controlplane.(*snapshot).",
 		}},
-		{part: PartCDS, rank: plain, patterns: []string{
+		{part: partCDS, rank: plain, patterns: []string{
 			"xds.CdsGenerator", "xds.(*CdsGenerator)", "core.(*ClusterBuilder)", "core.(*ConfigGeneratorImpl).BuildClusters",
 			"core.(*ConfigGeneratorImpl).BuildDeltaClusters", "/networking/core/cluster",
 			"/controlplane/generate_cds.go",
 			"controlplane.(*connection).changedClusters", "controlplane.(*routing).clusterBundle",
 		}},
-		{part: PartLDS, rank: plain, patterns: []string{
+		{part: partLDS, rank: plain, patterns: []string{
 			"xds.LdsGenerator", "xds.(*LdsGenerator)", "core.(*ListenerBuilder)", "core.(*ConfigGeneratorImpl).BuildListeners",
 			"/controlplane/generate_lds.go", "controlplane.(*routing).listenerBundle",
 		}},
-		{part: PartRDS, rank: plain, patterns: []string{
+		{part: partRDS, rank: plain, patterns: []string{
 			"xds.RdsGenerator", "xds.(*RdsGenerator)", "istio.io/istio/pilot/pkg/networking/core/route.",
 			"core.(*ConfigGeneratorImpl).BuildHTTPRoutes", "/controlplane/generate_rds.go", "controlplane.(*routing).routes",
 		}},
-		{part: PartPushContext, rank: plain, patterns: []string{
+		{part: partPushContext, rank: plain, patterns: []string{
 			"model.(*PushContext)", "model.ConvertToSidecarScope", "model.convertToSidecarScope", "model.DefaultSidecarScopeForNamespace",
 			"model.(*Environment).", "model.(*SidecarScope)",
 			"/controlplane/snapshot.go", "/controlplane/routing.go",
 		}},
-		{part: PartPushes, rank: fallback, patterns: []string{
+		{part: partPushes, rank: fallback, patterns: []string{
 			"istio.io/istio/pilot/pkg/xds.", "istio.io/istio/pkg/xds.", "istio.io/istio/pilot/pkg/model.", "^github.com/envoyproxy/go-control-plane/pkg/",
 			"github.com/xdsbench/xdsbench/controlplane.", "istio.io/istio/pilot/pkg/bootstrap.",
 		}},
-		{part: PartGRPC, rank: fallback, patterns: []string{
+		{part: partGRPC, rank: fallback, patterns: []string{
 			"^google.golang.org/grpc", "^golang.org/x/net/http2", "^crypto/", "^golang.org/x/net/trace.",
 		}},
 	}...)
@@ -107,19 +107,19 @@ func rules() []rule {
 // runtimeRules are for the Go runtime and the kernel.
 func runtimeRules() []rule {
 	return []rule{
-		{part: PartGC, rank: owning, patterns: []string{
+		{part: partGC, rank: owning, patterns: []string{
 			"^runtime.gcBgMarkWorker", "^runtime.gcAssistAlloc", "^runtime.bgsweep", "^runtime.bgscavenge",
 			"^runtime.gcStart", "^runtime.gcMarkDone", "^runtime.gcDrain", "^runtime.deductSweepCredit",
 			"^runtime.gcMarkTermination", "^runtime.(*mheap).nextSpanForSweep", "^runtime.wbBufFlush",
 		}},
-		{part: PartScheduler, rank: owning, patterns: []string{
+		{part: partScheduler, rank: owning, patterns: []string{
 			"^runtime.schedule", "^runtime.findRunnable", "^runtime.park_m", "^runtime.mcall", "^runtime.sysmon",
 			"^runtime.gopreempt_m", "^runtime.goschedImpl", "^runtime.goready", "^runtime.ready", "^runtime.wakep",
 			"^runtime.newproc", "^runtime.lock2", "^runtime.unlock2", "^runtime.semacquire", "^runtime.semrelease",
 			"^runtime.notifyListNotify", "^runtime.selectgo", "^runtime.morestack", "^runtime.newstack",
 			"^runtime.asyncPreempt", "^sync.runtime_",
 		}},
-		{part: PartSyscalls, rank: plain, patterns: []string{
+		{part: partSyscalls, rank: plain, patterns: []string{
 			"^internal/runtime/syscall", "^syscall.", "^runtime/internal/syscall", "^runtime.vdso", "^golang.org/x/sys/unix.",
 		}},
 	}
@@ -183,8 +183,8 @@ func (c *classifier) part(stack []frame) string {
 	}
 	for _, f := range stack {
 		if !strings.HasPrefix(f.function, "runtime.") {
-			return PartOther
+			return partOther
 		}
 	}
-	return PartScheduler
+	return partScheduler
 }

@@ -15,17 +15,17 @@ const maxTrace = 30 * time.Second
 type Spec struct {
 	// CPU is how long its processor time is sampled in the middle of steady load,
 	// in whole seconds; 0 is not at all.
-	CPU metav1.Duration `json:"cpu"`
+	CPU metav1.Duration `json:"cpu" role:"load"`
 	// Heap takes the memory in use at the end of steady load, after a forced
 	// garbage collection, and what was allocated during it.
-	Heap bool `json:"heap,omitempty"`
+	Heap bool `json:"heap,omitempty" role:"load"`
 	// Mutex, Block and Goroutine are taken at the end of steady load. The first
 	// two are empty unless the control plane has switched them on.
-	Mutex     bool `json:"mutex,omitempty"`
-	Block     bool `json:"block,omitempty"`
-	Goroutine bool `json:"goroutine,omitempty"`
+	Mutex     bool `json:"mutex,omitempty" role:"load"`
+	Block     bool `json:"block,omitempty" role:"load"`
+	Goroutine bool `json:"goroutine,omitempty" role:"load"`
 	// Trace is the length of an execution trace, in whole seconds, taken after CPU.
-	Trace metav1.Duration `json:"trace"`
+	Trace metav1.Duration `json:"trace" role:"load"`
 }
 
 // DefaultSpec takes no profiles.

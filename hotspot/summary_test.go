@@ -58,28 +58,28 @@ func TestEachStackBelongsToTheRightPart(t *testing.T) {
 		what, part string
 		frames     []string
 	}{
-		{"marshalling within EDS generation", hotspot.PartProto, []string{"runtime.memmove", "google.golang.org/protobuf/proto.MarshalOptions.marshal", istio + "xds.(*EdsGenerator).GenerateDeltas", istio + "xds.(*DiscoveryServer).pushDeltaXds", handler}},
-		{"maps and model helpers within EDS generation", hotspot.PartEDS, []string{"runtime.mapaccess2_faststr", istio + "model.ParseSubsetKeyHostname", istio + "xds.(*EdsGenerator).buildEndpoints", handler}},
-		{"clusters", hotspot.PartCDS, []string{"sort.Strings", istio + "networking/core.(*ClusterBuilder).buildCluster", istio + "xds.CdsGenerator.GenerateDeltas"}},
-		{"listeners", hotspot.PartLDS, []string{"strings.Join", istio + "networking/core.(*ListenerBuilder).buildSidecarOutboundListeners", istio + "xds.LdsGenerator.Generate"}},
-		{"routes", hotspot.PartRDS, []string{istio + "networking/core.generateVirtualHostDomains", istio + "networking/core.(*ConfigGeneratorImpl).BuildHTTPRoutes", istio + "xds.RdsGenerator.Generate"}},
-		{"push context and what it calls", hotspot.PartPushContext, []string{"google.golang.org/protobuf/proto.Clone", istio + "model.(*PushContext).initServiceRegistry", istio + "xds.(*DiscoveryServer).initPushContext"}},
-		{"push queue", hotspot.PartPushes, []string{istio + "xds.(*PushQueue).Dequeue", istio + "xds.doSendPushes"}},
-		{"ACKs", hotspot.PartPushes, []string{"runtime.mapassign", istio + "xds.(*DiscoveryServer).processDeltaRequest", handler}},
-		{"gRPC's writer", hotspot.PartGRPC, []string{"bytes.(*Buffer).Write", "golang.org/x/net/http2/hpack.(*Encoder).WriteField", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}},
-		{"a socket write", hotspot.PartSyscalls, []string{"internal/runtime/syscall/linux.Syscall6", "syscall.write", "net.(*conn).Write", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}},
-		{"decoding a watch event", hotspot.PartInformers, []string{"k8s.io/api/discovery/v1.(*Endpoint).Unmarshal", "k8s.io/client-go/tools/cache.(*Reflector).watchHandler"}},
-		{"service registry", hotspot.PartInformers, []string{istio + "serviceregistry/kube/controller.(*endpointSliceController).onEvent"}},
-		{"GC worker", hotspot.PartGC, []string{"runtime.scanobject", "runtime.gcDrain", "runtime.gcBgMarkWorker"}},
-		{"GC assist within generation", hotspot.PartGC, []string{"runtime.gcAssistAlloc", "runtime.mallocgc", istio + "xds.(*EdsGenerator).buildEndpoints"}},
-		{"an idle processor's poll", hotspot.PartScheduler, []string{"internal/runtime/syscall/linux.Syscall6", "runtime.netpoll", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}},
-		{"runtime alone", hotspot.PartScheduler, []string{"runtime.futex", "runtime.notesleep"}},
-		{"our own scrape", hotspot.PartMetrics, []string{"strconv.AppendFloat", "github.com/prometheus/common/expfmt.MetricFamilyToText", "net/http.(*conn).serve"}},
-		{"something new", hotspot.PartOther, []string{"example.com/new.Thing", "runtime.goexit"}},
-		{"embedded EDS", hotspot.PartEDS, []string{"slices.SortFunc", ours + "portEndpoints" + source + "generate_eds.go", ours + "(*registry).build" + source + "snapshot.go"}},
-		{"embedded codec", hotspot.PartProto, []string{ours + "wireCodec.Marshal" + source + "codec.go", handler}},
-		{"embedded snapshot", hotspot.PartPushContext, []string{"maps.Clone", ours + "replaceEndpoints" + source + "snapshot.go"}},
-		{"embedded queue", hotspot.PartPushes, []string{"sync.(*Mutex).Lock", ours + "(*pushQueue).enqueue" + source + "pushqueue.go"}},
+		{"marshalling within EDS generation", "proto", []string{"runtime.memmove", "google.golang.org/protobuf/proto.MarshalOptions.marshal", istio + "xds.(*EdsGenerator).GenerateDeltas", istio + "xds.(*DiscoveryServer).pushDeltaXds", handler}},
+		{"maps and model helpers within EDS generation", "eds", []string{"runtime.mapaccess2_faststr", istio + "model.ParseSubsetKeyHostname", istio + "xds.(*EdsGenerator).buildEndpoints", handler}},
+		{"clusters", "cds", []string{"sort.Strings", istio + "networking/core.(*ClusterBuilder).buildCluster", istio + "xds.CdsGenerator.GenerateDeltas"}},
+		{"listeners", "lds", []string{"strings.Join", istio + "networking/core.(*ListenerBuilder).buildSidecarOutboundListeners", istio + "xds.LdsGenerator.Generate"}},
+		{"routes", "rds", []string{istio + "networking/core.generateVirtualHostDomains", istio + "networking/core.(*ConfigGeneratorImpl).BuildHTTPRoutes", istio + "xds.RdsGenerator.Generate"}},
+		{"push context and what it calls", "pushContext", []string{"google.golang.org/protobuf/proto.Clone", istio + "model.(*PushContext).initServiceRegistry", istio + "xds.(*DiscoveryServer).initPushContext"}},
+		{"push queue", "pushes", []string{istio + "xds.(*PushQueue).Dequeue", istio + "xds.doSendPushes"}},
+		{"ACKs", "pushes", []string{"runtime.mapassign", istio + "xds.(*DiscoveryServer).processDeltaRequest", handler}},
+		{"gRPC's writer", "grpc", []string{"bytes.(*Buffer).Write", "golang.org/x/net/http2/hpack.(*Encoder).WriteField", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}},
+		{"a socket write", "syscalls", []string{"internal/runtime/syscall/linux.Syscall6", "syscall.write", "net.(*conn).Write", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}},
+		{"decoding a watch event", "informers", []string{"k8s.io/api/discovery/v1.(*Endpoint).Unmarshal", "k8s.io/client-go/tools/cache.(*Reflector).watchHandler"}},
+		{"service registry", "informers", []string{istio + "serviceregistry/kube/controller.(*endpointSliceController).onEvent"}},
+		{"GC worker", "gc", []string{"runtime.scanobject", "runtime.gcDrain", "runtime.gcBgMarkWorker"}},
+		{"GC assist within generation", "gc", []string{"runtime.gcAssistAlloc", "runtime.mallocgc", istio + "xds.(*EdsGenerator).buildEndpoints"}},
+		{"an idle processor's poll", "scheduler", []string{"internal/runtime/syscall/linux.Syscall6", "runtime.netpoll", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}},
+		{"runtime alone", "scheduler", []string{"runtime.futex", "runtime.notesleep"}},
+		{"our own scrape", "metrics", []string{"strconv.AppendFloat", "github.com/prometheus/common/expfmt.MetricFamilyToText", "net/http.(*conn).serve"}},
+		{"something new", "other", []string{"example.com/new.Thing", "runtime.goexit"}},
+		{"embedded EDS", "eds", []string{"slices.SortFunc", ours + "portEndpoints" + source + "generate_eds.go", ours + "(*registry).build" + source + "snapshot.go"}},
+		{"embedded codec", "proto", []string{ours + "wireCodec.Marshal" + source + "codec.go", handler}},
+		{"embedded snapshot", "pushContext", []string{"maps.Clone", ours + "replaceEndpoints" + source + "snapshot.go"}},
+		{"embedded queue", "pushes", []string{"sync.(*Mutex).Lock", ours + "(*pushQueue).enqueue" + source + "pushqueue.go"}},
 	} {
 		s, err := hotspot.Summarise(encode(t, "cpu", stack{10, test.frames}), "cpu")
 		if err != nil {
@@ -100,10 +100,10 @@ func TestSharesAddUpAndTopFunctionsCountThemselvesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Total != 100 || s.Sample != "cpu" || s.Parts[hotspot.PartGRPC] != 0.6 || s.Parts[hotspot.PartInformers] != 0.4 {
+	if s.Total != 100 || s.Sample != "cpu" || s.Parts["grpc"] != 0.6 || s.Parts["informers"] != 0.4 {
 		t.Errorf("summary %+v", s)
 	}
-	want := []hotspot.Function{{Name: "a.leaf", Part: hotspot.PartGRPC, Share: 0.7}, {Name: "b.leaf", Part: hotspot.PartInformers, Share: 0.3}}
+	want := []hotspot.Function{{Name: "a.leaf", Part: "grpc", Share: 0.7}, {Name: "b.leaf", Part: "informers", Share: 0.3}}
 	if len(s.Top) != 2 || s.Top[0] != want[0] || s.Top[1] != want[1] {
 		t.Errorf("top %+v, want %+v", s.Top, want)
 	}
@@ -116,7 +116,7 @@ func TestGrowthIsTheDifferenceOfTwoSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Total != 30 || s.Parts[hotspot.PartGRPC] != 1 || s.Parts[hotspot.PartInformers] != 0 {
+	if s.Total != 30 || s.Parts["grpc"] != 1 || s.Parts["informers"] != 0 {
 		t.Errorf("growth %+v, want 30, all gRPC's", s)
 	}
 }

@@ -6,11 +6,11 @@
 // its own endpoints: churn changes it and learns, at the cost of the change
 // alone, which EndpointSlice to write and which states a proxy must then reach.
 //
-// Two sorts of services exist. The services of Mesh.Services are the ones that
-// churn changes; they carry no selector, so that the EndpointSlice controller
-// of a real cluster leaves their slices alone. The services of Mesh.Fleet, one
-// per namespace, stand in front of the fake proxies; they carry a selector,
-// since a control plane finds a proxy's inbound services by its pod's labels.
+// There are two sorts of services. Those of Mesh.Services are the ones that churn
+// changes; they have no selector, so that the EndpointSlice controller of a real
+// Kubernetes leaves their slices alone. Those of Mesh.Fleet, one per namespace, have
+// the fake proxies as their pods; they have a selector, since a control plane finds a
+// proxy's inbound services by its pod's labels.
 //
 // Slices hold at most 100 endpoints, which is the default of the Kubernetes
 // EndpointSlice controller. As in Kubernetes an endpoint never moves between

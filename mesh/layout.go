@@ -18,22 +18,22 @@ const (
 // services*endpointsPerService whatever the distribution.
 func (s Spec) sizes(seed uint64) []int {
 	out := make([]int, s.Services)
-	if s.Distribution != Zipf {
+	if s.Distribution != zipf {
 		for i := range out {
 			out[i] = s.EndpointsPerService
 		}
 		return out
 	}
 	ranks := rand.New(rand.NewPCG(seed, streamSizes)).Perm(s.Services)
-	for i, n := range zipf(s.Services, s.Services*s.EndpointsPerService) {
+	for i, n := range zipfSizes(s.Services, s.Services*s.EndpointsPerService) {
 		out[ranks[i]] = n
 	}
 	return out
 }
 
-// zipf splits total into parts of at least one, the rest in proportion to
+// zipfSizes splits total into parts of at least one, the rest in proportion to
 // 1/rank, rounded by largest remainder so that the sum is kept.
-func zipf(parts, total int) []int {
+func zipfSizes(parts, total int) []int {
 	var harmonic float64
 	for r := range parts {
 		harmonic += 1 / float64(r+1)

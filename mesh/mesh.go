@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -25,7 +26,8 @@ const (
 	// RunLabel is on every object, with the run's identifier.
 	RunLabel = "xdsbench.io/run"
 
-	// DefaultClusterName is how Istio names the EDS resource of a service's port.
+	// DefaultClusterName is how Istio names the EDS resource of a service's port:
+	// https://istio.io/latest/docs/ops/diagnostic-tools/proxy-cmd/
 	DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
 
 	defaultNamespacePrefix = "xb"
@@ -46,8 +48,8 @@ type Config struct {
 	// NamespacePrefix begins the names of namespaces and nodes. Empty means "xb".
 	NamespacePrefix string
 	// ClusterName is the template of EDS resource names, with the placeholders
-	// {port}, {portName}, {service} and {namespace}. Empty means
-	// DefaultClusterName.
+	// {service}, {namespace}, {port} (its number, such as 80) and {portName} (such
+	// as http-80). Empty means DefaultClusterName.
 	ClusterName string
 }
 
@@ -63,24 +65,19 @@ type Mesh struct {
 	// for that sends them.
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
-	Proxies []ProxyPod
+	Proxies []Pod
 
 	next  *atomic.Int64
 	byKey map[string]*Service
 }
 
-// node is what a pod needs to know of its node.
+// node is what a pod needs of its node.
 type node struct{ name, ip, zone string }
 
 // New makes the mesh. It fails with every problem of the config, joined.
 func New(cfg Config) (*Mesh, error) {
-	if cfg.NamespacePrefix == "" {
-		cfg.NamespacePrefix = defaultNamespacePrefix
-	}
-	if cfg.ClusterName == "" {
-		cfg.ClusterName = DefaultClusterName
-	}
-	if err := cfg.validate(); err != nil {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	sh := &shared{
@@ -106,11 +103,19 @@ func New(cfg Config) (*Mesh, error) {
 	return m, nil
 }
 
-// validate checks the spec, and what Spec.Validate does not know of.
-func (cfg Config) validate() error {
-	problems := []error{cfg.Validate()}
-	if cfg.Proxies < 0 || cfg.Proxies > maxEndpoints {
-		problems = append(problems, fmt.Errorf("proxies.count: %d: must be from 0 to %d", cfg.Proxies, maxEndpoints))
+func (cfg Config) withDefaults() Config {
+	cfg.NamespacePrefix = cmp.Or(cfg.NamespacePrefix, defaultNamespacePrefix)
+	cfg.ClusterName = cmp.Or(cfg.ClusterName, DefaultClusterName)
+	return cfg
+}
+
+// Validate returns every problem of the config, joined; each is one line that
+// begins with the path of the profile's field.
+func (cfg Config) Validate() error {
+	cfg = cfg.withDefaults()
+	problems := []error{cfg.Spec.Validate()}
+	if cfg.Proxies > maxEndpoints {
+		problems = append(problems, fmt.Errorf("proxies.count: %d: must be at most %d, for 10.0.0.0/8 to hold their pods", cfg.Proxies, maxEndpoints))
 	}
 	for _, reason := range validation.IsValidLabelValue(cfg.RunID) {
 		problems = append(problems, fmt.Errorf("run ID: %q: %s", cfg.RunID, reason))
@@ -128,18 +133,18 @@ func (cfg Config) validateClusterName() error {
 	problem := func(reason string) {
 		problems = append(problems, fmt.Errorf("target.clusterName: %q: %s", cfg.ClusterName, reason))
 	}
-	known := []string{"{port}", "{portName}", "{service}", "{namespace}"}
+	known := []string{"{service}", "{namespace}", "{port}", "{portName}"}
 	used := regexp.MustCompile(`\{[^}]*\}`).FindAllString(cfg.ClusterName, -1)
 	for _, name := range used {
 		if !slices.Contains(known, name) {
-			problem("unknown placeholder " + name + ": use " + strings.Join(known, ", "))
+			problem("unknown placeholder " + name + ": there are " + strings.Join(known, ", "))
 		}
 	}
 	if !slices.Contains(used, "{service}") {
-		problem("must contain {service}, or services could not be told apart")
+		problem("needs {service}, or all services would have one name")
 	}
 	if cfg.Ports > 1 && !slices.Contains(used, "{port}") && !slices.Contains(used, "{portName}") {
-		problem("must contain {port} or {portName}, or ports could not be told apart")
+		problem("needs {port} or {portName}, or the ports of a service would have one name")
 	}
 	return errors.Join(problems...)
 }
@@ -174,7 +179,7 @@ func (n node) object(labels map[string]string) *corev1.Node {
 	return out
 }
 
-// addFleet makes one service per namespace and deals the proxies out to them.
+// addFleet makes one service per namespace, with the proxies as their pods in turn.
 func (m *Mesh) addFleet(cfg Config, sh *shared) error {
 	for i := range cfg.Namespaces {
 		name := "fleet-" + strconv.Itoa(i)
@@ -225,8 +230,8 @@ func (m *Mesh) fill(s *Service) (Pod, error) {
 	return pod, err
 }
 
-// NextPod returns the number of the next pod to be made. It is past every pod
-// that was ever added to a service of the mesh.
+// NextPod returns the number of the next pod to be made, which is above that of every
+// pod that was ever added to a service of the mesh.
 func (m *Mesh) NextPod() int { return int(m.next.Load()) }
 
 // Service returns the service with this key, "namespace/name", or nil.
@@ -243,8 +248,8 @@ func (m *Mesh) All() iter.Seq[*Service] {
 	}
 }
 
-// ForgetFleet drops the models of the fleet's services, for which nobody asks once
-// their objects are made: at a large fleet they are most of the mesh. Proxies stays.
+// ForgetFleet drops the models of the fleet's services, which are not needed once
+// their objects are made: with a large fleet they are most of the mesh. Proxies stay.
 func (m *Mesh) ForgetFleet() {
 	for _, s := range m.Fleet {
 		delete(m.byKey, s.Key())

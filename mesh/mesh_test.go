@@ -43,7 +43,7 @@ func dump(t *testing.T, m *mesh.Mesh) string {
 }
 
 func mixed(cfg *mesh.Config) {
-	cfg.Headless, cfg.Distribution, cfg.Ports = 0.25, mesh.Zipf, 3
+	cfg.Headless, cfg.Distribution, cfg.Ports = 0.25, "zipf", 3
 }
 
 func TestSameConfigGivesTheSameObjectsByteForByte(t *testing.T) {
@@ -112,10 +112,10 @@ func TestDistributionsKeepTheMean(t *testing.T) {
 		services, mean    int
 		smallest, largest int
 	}{
-		{mesh.Uniform, 40, 10, 10, 10},
-		{mesh.Zipf, 40, 10, 3, 85},
-		{mesh.Zipf, 7, 1, 1, 1},
-		{mesh.Zipf, 1, 250, 250, 250},
+		{"uniform", 40, 10, 10, 10},
+		{"zipf", 40, 10, 3, 85},
+		{"zipf", 7, 1, 1, 1},
+		{"zipf", 1, 250, 250, 250},
 	} {
 		m := newMesh(t, func(cfg *mesh.Config) {
 			cfg.Distribution, cfg.Services, cfg.EndpointsPerService = c.distribution, c.services, c.mean
@@ -283,7 +283,7 @@ func TestNewRefusesConfigsThatCannotWork(t *testing.T) {
 		change func(*mesh.Config)
 		want   string
 	}{
-		"negative proxies":    {func(c *mesh.Config) { c.Proxies = -1 }, "proxies.count: -1"},
+		"too many proxies":    {func(c *mesh.Config) { c.Proxies = 10_000_000 }, "proxies.count: 10000000"},
 		"run ID":              {func(c *mesh.Config) { c.RunID = "a b" }, "run ID"},
 		"namespace prefix":    {func(c *mesh.Config) { c.NamespacePrefix = "X_" }, "namespace prefix"},
 		"unknown placeholder": {func(c *mesh.Config) { c.ClusterName = "{service}-{subset}-{port}" }, "{subset}"},

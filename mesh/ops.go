@@ -125,25 +125,19 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 // Remove takes pods out of one slice. It fails, and changes nothing, if they
 // are unknown or in several slices.
 func (s *Service) Remove(pods ...string) (Change, error) {
-	slice, err := s.sameSlice(pods)
+	change, err := s.Set(NotReady, pods...)
 	if err != nil {
 		return Change{}, err
 	}
-	visible := false
 	for _, name := range pods {
-		m := s.pods[name]
-		if m.condition == Ready {
-			visible = true
-			s.usable(m.pod, event.Fingerprint.Remove)
-		}
+		at := s.position(change.Slice, name)
+		s.slices[change.Slice].endpoints = slices.Delete(s.slices[change.Slice].endpoints, at, at+1)
 		delete(s.pods, name)
-		at := s.position(slice, name)
-		s.slices[slice].endpoints = slices.Delete(s.slices[slice].endpoints, at, at+1)
 	}
-	return s.change(slice, visible), nil
+	return change, nil
 }
 
-// usable steps the fingerprint of every port by one endpoint.
+// usable adds one endpoint to the fingerprint of every port, or removes it.
 func (s *Service) usable(pod Pod, step func(event.Fingerprint, uint64) event.Fingerprint) {
 	for i, p := range s.shared.ports {
 		s.states[i].State = step(s.states[i].State, event.EndpointHash(pod.IP, uint32(p.target)))

@@ -32,9 +32,6 @@ type Pod struct {
 	hostIP string
 }
 
-// ProxyPod is the pod that a fake proxy stands for.
-type ProxyPod = Pod
-
 // NewPod returns the pod with the given number as a pod of this service; it
 // does not add it. Numbers below Mesh.NextPod are taken. It fails when
 // 10.0.0.0/8 is used up.

@@ -8,11 +8,11 @@ import (
 
 // The ways in which endpoints spread over services.
 const (
-	// Uniform gives every service the same number of endpoints.
-	Uniform = "uniform"
-	// Zipf gives the service of rank r a share that falls as 1/r, one endpoint
+	// uniform gives every service the same number of endpoints.
+	uniform = "uniform"
+	// zipf gives the service of rank r a share that falls as 1/r, one endpoint
 	// at least, and keeps the mean.
-	Zipf = "zipf"
+	zipf = "zipf"
 )
 
 // maxEndpoints keeps half of the addresses of 10.0.0.0/8 for the pods that
@@ -22,17 +22,17 @@ const maxEndpoints = maxPods / 2
 // Spec is the part of a profile that sizes the mesh.
 type Spec struct {
 	// Namespaces is how many namespaces the services and proxies are spread over.
-	Namespaces int `json:"namespaces"`
+	Namespaces int `json:"namespaces" role:"load"`
 	// Services is how many services there are in all, beside the fleet's own.
-	Services int `json:"services"`
+	Services int `json:"services" role:"load"`
 	// EndpointsPerService is the mean number of endpoints of a service.
-	EndpointsPerService int `json:"endpointsPerService"`
+	EndpointsPerService int `json:"endpointsPerService" role:"load"`
 	// Ports is how many ports each service has. Each is a cluster of its own.
-	Ports int `json:"ports"`
+	Ports int `json:"ports" role:"load"`
 	// Headless is the share of services that are headless, from 0 to 1.
-	Headless float64 `json:"headless"`
-	// Distribution is how endpoints spread over services: Uniform or Zipf.
-	Distribution string `json:"distribution"`
+	Headless float64 `json:"headless" role:"load"`
+	// Distribution is how endpoints spread over services: "uniform" or "zipf".
+	Distribution string `json:"distribution" role:"load"`
 }
 
 // DefaultSpec returns a mesh of 100 services with 5 endpoints each.
@@ -42,7 +42,7 @@ func DefaultSpec() Spec {
 		Services:            100,
 		EndpointsPerService: 5,
 		Ports:               1,
-		Distribution:        Uniform,
+		Distribution:        uniform,
 	}
 }
 
@@ -79,8 +79,8 @@ func (s Spec) Validate() error {
 	if s.Headless < 0 || s.Headless > 1 || math.IsNaN(s.Headless) {
 		problem("headless", s.Headless, "must be a share from 0 to 1")
 	}
-	if s.Distribution != Uniform && s.Distribution != Zipf {
-		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", Uniform, Zipf))
+	if s.Distribution != uniform && s.Distribution != zipf {
+		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", uniform, zipf))
 	}
 	return errors.Join(problems...)
 }

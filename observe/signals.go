@@ -52,14 +52,15 @@ func MissingMetrics(scrapes ...[]byte) ([]string, error) {
 	return missing, nil
 }
 
-// AddSignals fills in the four golden signals from the control plane's metrics,
-// its cost, and what the proxies saw. ControlPlane must be set.
+// AddSignals fills in the four golden signals from the control plane's metrics, its
+// cost, and what the proxies saw, and its work. ControlPlane must be set.
 func AddSignals(r *result.Result) {
 	s := &observed.Signals{
 		Latency: make(map[string]float64), Traffic: make(map[string]float64),
 		Errors: make(map[string]float64), Saturation: make(map[string]float64),
 	}
 	c := r.ControlPlane
+	AddWork(r)
 	if c.Metrics != nil {
 		addMetrics(s, c.Metrics)
 	}

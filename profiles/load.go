@@ -2,17 +2,17 @@ package profiles
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
 
-	kjson "sigs.k8s.io/json"
+	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsbench/xdsbench/internal/rate"
@@ -62,75 +62,113 @@ func LoadFile(file string, settings []string) (*Profile, error) {
 		return nil, fmt.Errorf("profile file: %w", err)
 	}
 	p, err := Parse(data, settings)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return p, nil
+	return p, prefix(file+": ", err)
 }
 
 // Parse resolves a profile from YAML text, with settings laid over it, and
-// validates it. The error lists every problem, one line each.
+// validates it. The error lists every problem, a line each, that begins with the
+// field's path, followed by line and column if the text has it.
 func Parse(data []byte, settings []string) (*Profile, error) {
+	return parse(data, settings, true)
+}
+
+// parse is Parse, with line and column in the errors or not.
+func parse(data []byte, settings []string, positions bool) (*Profile, error) {
+	var document yamlv3.Node
 	tree := map[string]any{}
-	if err := yaml.UnmarshalStrict(data, &tree); err != nil {
-		return nil, fmt.Errorf("not valid YAML: %w", err)
+	if err := yamlv3.Unmarshal(data, &document); err != nil {
+		return nil, fmt.Errorf("not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	var errs []error
-	for _, s := range settings {
-		if err := set(tree, s); err != nil {
-			errs = append(errs, err)
+	c := newChecker(positions)
+	c.value("", reflect.TypeFor[Profile](), &document)
+	if !slices.Contains(c.bad, "") {
+		if err := yaml.Unmarshal(data, &tree); err != nil {
+			return nil, fmt.Errorf("not valid YAML: %w", err)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	c.amend(tree)
+	for _, s := range settings {
+		path, err := set(tree, s)
+		if err != nil {
+			c.errs, c.bad = append(c.errs, err), append(c.bad, path)
+			continue
+		}
+		// A problem of the value is no longer the file's.
+		maps.DeleteFunc(c.at, func(at, _ string) bool { return within(at, path) || within(path, at) })
 	}
+	prune(tree)
 	merged, err := yaml.Marshal(tree)
 	if err != nil {
 		return nil, err
 	}
 	p := Default()
-	if err := decode(merged, &p); err != nil {
-		return nil, err
+	if err := yaml.Unmarshal(merged, &p); err != nil {
+		return nil, errors.Join(append(c.errs, err)...)
 	}
-	if err := p.Validate(); err != nil {
-		return nil, err
+	c.invalid(p.Validate())
+	if len(c.errs) > 0 {
+		return nil, errors.Join(c.errs...)
 	}
 	return &p, nil
 }
 
-// decode fills p from YAML. Values are read with the destination's type in
-// view, so that an unquoted 10 is good for a string field. A second, strict
-// pass over the same document finds all unknown fields with their full paths.
-func decode(data []byte, p *Profile) error {
-	asJSON, err := yaml.YAMLToJSON(data)
-	if err != nil {
-		return err
-	}
-	unknown, hard := kjson.UnmarshalStrict(asJSON, new(Profile))
-	var errs []error
-	for _, u := range unknown {
-		errs = append(errs, fmt.Errorf("%w; `xdsbench profiles show quickstart` shows the fields there are", u))
-	}
-	if err := yaml.Unmarshal(data, p); err != nil {
-		if hard != nil {
-			err = hard
+// amend puts texts into the decoded document as they are written, and takes what
+// cannot be read out of it, so that the rest can be validated.
+func (c *checker) amend(tree map[string]any) {
+	put := func(path string, value any) {
+		if f, err := fieldAt(path); err == nil {
+			_, _ = assign(tree, f.steps, value) // the index is that of the document
 		}
-		errs = append(errs, cleanDecodeError(err))
 	}
-	return errors.Join(errs...)
+	for path, text := range c.texts {
+		put(path, text)
+	}
+	for _, path := range c.bad {
+		put(path, nil)
+	}
 }
 
-// cleanDecodeError says which field has the wrong kind of value.
-func cleanDecodeError(err error) error {
-	var kind *json.UnmarshalTypeError
-	switch {
-	case !errors.As(err, &kind):
-		return errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "json: ", ""), "error unmarshaling JSON: while decoding JSON: "))
-	case kind.Type.Kind() == reflect.String && kind.Value == "number":
-		return fmt.Errorf("%s: a plain number: a duration needs its unit, such as 20s or 250ms", kind.Field)
-	default:
-		return fmt.Errorf("%s: %s: want a value of type %s", kind.Field, kind.Value, kind.Type)
+// prune takes out the fields without a value, which leaves them their defaults.
+func prune(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		maps.DeleteFunc(n, func(_ string, value any) bool {
+			prune(value)
+			return value == nil
+		})
+	case []any:
+		for _, element := range n {
+			prune(element)
+		}
 	}
+}
+
+// invalid adds the problems of Profile.Validate, each with the place of its field
+// in the document. What may come of a value that cannot be read is left out.
+func (c *checker) invalid(err error) {
+	if err == nil {
+		return
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		path, rest, _ := strings.Cut(line, ": ")
+		consequence := func(bad string) bool {
+			// The fields of the target depend on its kind.
+			return within(path, bad) || within(path, "target") && within(bad, "target")
+		}
+		if slices.ContainsFunc(c.bad, consequence) {
+			continue
+		}
+		if at := c.at[path]; at != "" && c.positions {
+			line = path + ": " + at + ": " + rest
+		}
+		c.errs = append(c.errs, errors.New(line))
+	}
+}
+
+// within reports whether a path is that of a field, or of something below it.
+func within(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // prefix puts a path before each line of a joined error.
@@ -157,13 +195,13 @@ func (p *Profile) With(settings ...string) (*Profile, error) {
 		}
 		return isRate
 	})
-	changed, err := Parse(data, settings)
+	changed, err := parse(data, settings, false)
 	if err != nil || total == "" {
 		return changed, err
 	}
 	r, err := rate.Parse(total)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rate: %w", err)
 	}
 	return changed, changed.SetRate(r)
 }

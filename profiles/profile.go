@@ -18,18 +18,18 @@ import (
 // Profile is one resolved load profile. The field names of its JSON form are
 // those of the YAML files and of --set.
 type Profile struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
+	Name        string `json:"name" role:"setting"`
+	Description string `json:"description,omitempty" role:"setting"`
 	// Seed decides everything that is drawn by chance: the mesh, the schedule
 	// of mutations, and each proxy's behaviour.
-	Seed    uint64         `json:"seed"`
+	Seed    uint64         `json:"seed" role:"load"`
 	Mesh    mesh.Spec      `json:"mesh"`
 	Proxies fakeproxy.Spec `json:"proxies"`
 	Churn   []churn.Spec   `json:"churn,omitempty"`
 	Phases  Phases         `json:"phases"`
 	// SLO maps a metric of the result, such as "propagation.all.p99", to the
 	// highest value that passes, such as "2s" or "0".
-	SLO    map[string]string `json:"slo,omitempty"`
+	SLO    map[string]string `json:"slo,omitempty" role:"setting"`
 	Target target.Spec       `json:"target"`
 	// Pprof is what to take of the control plane's profiles.
 	Pprof hotspot.Spec `json:"pprof"`
@@ -40,18 +40,20 @@ type Phases struct {
 	// ReadyTimeout bounds the time in which all proxies must have connected and
 	// become ready. Zero means one minute plus three times the time that
 	// connecting at proxies.connectRate takes.
-	ReadyTimeout metav1.Duration `json:"readyTimeout"`
+	ReadyTimeout metav1.Duration `json:"readyTimeout" role:"load"`
 	// Warmup is how long the mesh rests after the proxies are ready.
-	Warmup metav1.Duration `json:"warmup"`
+	Warmup metav1.Duration `json:"warmup" role:"load"`
 	// Steady is how long mutations are issued.
-	Steady metav1.Duration `json:"steady"`
+	Steady metav1.Duration `json:"steady" role:"load"`
 	// Drain is how long deliveries are waited for after the last mutation. The
 	// drain ends as soon as nothing is pending.
-	Drain metav1.Duration `json:"drain"`
+	Drain metav1.Duration `json:"drain" role:"load"`
 }
 
 // Default returns the profile that files are laid over.
 func Default() Profile {
+	t := target.DefaultSpec()
+	t.ClusterName = mesh.DefaultClusterName
 	return Profile{
 		Name:    "custom",
 		Seed:    1,
@@ -62,14 +64,17 @@ func Default() Profile {
 			Steady: metav1.Duration{Duration: 20 * time.Second},
 			Drain:  metav1.Duration{Duration: 30 * time.Second},
 		},
-		Target: target.DefaultSpec(),
+		Target: t,
 		Pprof:  hotspot.DefaultSpec(),
 	}
 }
 
-// Validate reports every impossible value of the profile, one line each.
+// Validate reports every impossible value of the profile, one line each, that begins
+// with the field's path. It looks at the profile alone: what this machine can run is
+// for the harness to check.
 func (p *Profile) Validate() error {
-	errs := []error{p.Mesh.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
+	m := mesh.Config{Spec: p.Mesh, Proxies: p.Proxies.Count, ClusterName: p.Target.ClusterName}
+	errs := []error{m.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
 	for i := range p.Churn {
 		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
 	}

@@ -80,23 +80,23 @@ func TestAllProblemsAreReportedAtOnceWithFieldAndValue(t *testing.T) {
 	}{
 		"unknown fields": {
 			yaml: "mesh: {servces: 3}\nproxys: {}\n",
-			want: []string{`mesh.servces`, `proxys`},
+			want: []string{"mesh.servces: line 1, column 8: unknown field: did you mean mesh.services?", "proxys: line 2, column 1: unknown field: did you mean proxies?"},
 		},
 		"impossible values": {
 			yaml:     "proxies: {count: 0}\nmesh: {services: -3}\n",
 			settings: []string{"phases.drain=-1s"},
-			want:     []string{"proxies.count: 0", "mesh.services: -3", "phases.drain: -1s"},
+			want:     []string{"proxies.count: line 1, column 18: 0: must", "mesh.services: line 2, column 18: -3: must", "phases.drain: -1s: must"},
 		},
 		"negative rate":        {settings: []string{"churn[0].kind=pod-add", "churn[0].rate=-1/s"}, want: []string{`-1/s`, "negative"}},
 		"unknown kind":         {settings: []string{"churn[0].kind=nope", "churn[0].rate=1/s"}, want: []string{"churn[0].kind", "nope"}},
 		"no equals sign":       {settings: []string{"mesh.services"}, want: []string{"mesh.services", "field=value"}},
 		"index past the end":   {settings: []string{"churn[3].rate=1/s"}, want: []string{"churn[3]", "past the end"}},
-		"index into no list":   {settings: []string{"mesh[0]=1"}, yaml: "mesh: {services: 1}", want: []string{"mesh[0]", "not below a list"}},
-		"field below a scalar": {settings: []string{"seed.x=1"}, yaml: "seed: 3", want: []string{"seed.x", "below a plain value"}},
+		"index into no list":   {settings: []string{"mesh[0]=1"}, yaml: "mesh: {services: 1}", want: []string{"mesh[0]: [0] is not an index into a list"}},
+		"field below a scalar": {settings: []string{"seed.x=1"}, yaml: "seed: 3", want: []string{"seed.x: unknown field: seed is a plain value"}},
 		"duration without unit": {
 			settings: []string{"phases.steady=20"}, want: []string{"phases.steady", "20s"},
 		},
-		"text for a number": {settings: []string{"mesh.services=many"}, want: []string{"mesh.services", "int"}},
+		"text for a number": {settings: []string{"mesh.services=many"}, want: []string{`mesh.services: "many" is not a whole number`}},
 		"not YAML":          {yaml: "a: [", want: []string{"not valid YAML"}},
 	}
 	for name, test := range tests {
@@ -157,17 +157,40 @@ func TestSetRateKeepsTheProportionsOfTheKinds(t *testing.T) {
 func TestOutageMustLieWithinTheSteadyPhase(t *testing.T) {
 	t.Parallel()
 	for want, settings := range map[string][]string{
-		"":                                     {"target.outage.at=2s", "target.outage.for=3s"},
-		"target.outage: ends 6s":               {"target.outage.at=2s", "target.outage.for=4s"},
-		"target.outage.for: 0s":                {"target.outage.at=2s"},
-		"target.outage.at: -1s":                {"target.outage.at=-1s", "target.outage.for=1s"},
-		"target.outage: an external target":    {"target.outage.for=1s", "target.kind=external", "target.xdsAddress=127.0.0.1:1"},
-		`unknown field "target.outage.length"`: {"target.outage.length=1s"},
+		"":                                    {"target.outage.at=2s", "target.outage.for=3s"},
+		"target.outage: ends 6s":              {"target.outage.at=2s", "target.outage.for=4s"},
+		"target.outage.for: 0s":               {"target.outage.at=2s"},
+		"target.outage.at: -1s":               {"target.outage.at=-1s", "target.outage.for=1s"},
+		"target.outage: an external target":   {"target.outage.for=1s", "target.kind=external", "target.xdsAddress=127.0.0.1:1"},
+		"target.outage.length: unknown field": {"target.outage.length=1s"},
 	} {
 		_, err := profiles.Load("smoke", settings)
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", settings, err, want)
 		}
+	}
+}
+
+func TestClusterNamesHaveOneTemplateLanguage(t *testing.T) {
+	t.Parallel()
+	for template, want := range map[string]string{
+		"{namespace}/{service}:{portName}": "",
+		"{service}":                        `target.clusterName: "{service}": needs {port} or {portName}`,
+		"{service}-{subset}-{port}":        `target.clusterName: "{service}-{subset}-{port}": unknown placeholder {subset}: there are {service}, {namespace}, {port}, {portName}`,
+		"{port}":                           `target.clusterName: "{port}": needs {service}`,
+	} {
+		_, err := profiles.Load("smoke", []string{"mesh.ports=2", "target.clusterName=" + template})
+		if (want == "") != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", template, err, want)
+		}
+	}
+}
+
+func TestFleetMustFitIntoTheMeshsAddresses(t *testing.T) {
+	t.Parallel()
+	_, err := profiles.Load("smoke", []string{"proxies.count=2000000000"})
+	if err == nil || !strings.Contains(err.Error(), "proxies.count: 2000000000: must be at most") {
+		t.Errorf("got %v", err)
 	}
 }
 

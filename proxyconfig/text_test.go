@@ -1,10 +1,7 @@
 package proxyconfig_test
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
 
@@ -13,16 +10,14 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 	"github.com/xdsbench/xdsbench/proxyconfig"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func encoded(t *testing.T, m proto.Message) []byte {
 	t.Helper()
@@ -100,24 +95,12 @@ func dump(t *testing.T) fakeproxy.Dump {
 }
 
 func TestTextIsAsInTheGoldenFile(t *testing.T) {
-	var got bytes.Buffer
-	err := proxyconfig.Text(&got, dump(t))
-	if err == nil || !strings.Contains(err.Error(), `cds "broken"`) {
-		t.Errorf("error %v: want one that names the broken cluster", err)
-	}
-	path := filepath.Join("testdata", "dump.txt")
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
+	golden.Check(t, "dump.txt", func(w io.Writer) error {
+		if err := proxyconfig.Text(w, dump(t)); err == nil || !strings.Contains(err.Error(), `cds "broken"`) {
+			t.Errorf("error %v: want one that names the broken cluster", err)
 		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("(-want +got; -update rewrites it):\n%s", diff)
-	}
+		return nil
+	})
 }
 
 func TestSelectKeepsOneSection(t *testing.T) {

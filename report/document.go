@@ -10,6 +10,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // Options say how to write text.
@@ -72,8 +73,9 @@ func describe(r *result.Result) (*doc.Document, error) {
 			return nil, fmt.Errorf("the result's profile: %w", err)
 		}
 	}
-	v := judge(r)
-	d := &doc.Document{Title: p.Name, Verdict: string(v), VerdictStyle: v.style(), Headline: headline(r, v)}
+	v := verdict.Of(r)
+	d := &doc.Document{Title: p.Name, Verdict: v, VerdictStyle: style(v), Headline: headline(r)}
+	d.Section("").List(r.Reasons...)
 	facts(d.Section(""), r, &p)
 	slo(d.Section("SLO").Table(), r.SLO)
 	propagation(d.Section("Propagation").Table(), r.Propagation)
@@ -96,10 +98,6 @@ func notes(s *doc.Section, r *result.Result) {
 		for _, reason := range slices.Sorted(maps.Keys(counts)) {
 			s.Pair(label, units.Plural(counts[reason], "time", "times")+": "+reason)
 		}
-	}
-	each("Error", r.Errors)
-	if r.Harness != nil {
-		each("Bottleneck", r.Harness.Reasons)
 	}
 	if r.Proxies != nil {
 		counted("Failure", r.Proxies.Failures)

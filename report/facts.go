@@ -220,13 +220,11 @@ func controlPlane(r *result.Result) string {
 	if s := c.Steady; s != nil {
 		parts = append(parts, fmt.Sprintf("steady load %s cores (peak %s), peak RSS %s", units.Number(s.Cores), units.Number(s.PeakCores), units.Bytes(s.PeakRSSBytes)))
 	}
-	if c.Metrics != nil {
-		if q := c.Metrics.Histograms["pilot_proxy_convergence_time"]; q != nil {
-			parts = append(parts, "its own convergence time p99 "+ownConvergence(q, r.Propagation))
-		}
-		if c.Metrics.Restarted {
-			parts = append(parts, "restarted during the run")
-		}
+	if w := c.Work; w != nil && w.ConvergenceTime != nil {
+		parts = append(parts, "its own convergence time p99 "+ownConvergence(w.ConvergenceTime, r.Propagation))
+	}
+	if c.Metrics != nil && c.Metrics.Restarted {
+		parts = append(parts, "restarted during the run")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -238,7 +236,7 @@ func ownConvergence(q *observed.Quantiles, p *result.Propagation) string {
 	if in != nil && p != nil && p.All != nil {
 		in = new(in.Below(p.All.Max))
 	}
-	return stageQuantile(&q.P99, in, 0.99, q.Count)
+	return stageQuantile(&q.P99, in, q.Mark("p99"))
 }
 
 func harness(h *result.Harness) string {
@@ -260,8 +258,11 @@ func harness(h *result.Harness) string {
 		parts = append(parts, "stamp lag "+quantileText(h.StampLag, "p99", h.StampLag.P99))
 	}
 	state := "load generator OK"
-	if h.Saturated {
-		state = "SATURATED"
+	switch {
+	case h.Saturated:
+		state = "the bottleneck"
+	case h.Unknown != "":
+		state = "load generator unknown: " + h.Unknown
 	}
 	return strings.Join(append(parts, state), ", ")
 }

@@ -64,7 +64,7 @@ func stageRow(label string, s *observed.Stage, overlapping bool) []string {
 		share = "overlaps"
 	}
 	return []string{
-		label, s.Source, stageQuantile(s.P50, s.P50Bucket, 0.5, s.Count), stageQuantile(s.P99, s.P99Bucket, 0.99, s.Count),
+		label, s.Source, stageQuantile(s.P50, s.P50Bucket, s.Mark("p50")), stageQuantile(s.P99, s.P99Bucket, s.Mark("p99")),
 		units.Duration(s.Mean), share,
 	}
 }

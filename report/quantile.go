@@ -3,7 +3,6 @@ package report
 import (
 	"strings"
 
-	"github.com/xdsbench/xdsbench/internal/quantile"
 	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
@@ -24,12 +23,12 @@ func marked(figure, note string) string {
 }
 
 // stageQuantile writes a quantile of a stage: its bucket if that is all that is known.
-func stageQuantile(seconds *float64, in *observed.Bucket, share float64, samples int64) string {
+func stageQuantile(seconds *float64, in *observed.Bucket, mark string) string {
 	switch {
 	case in != nil:
-		return marked(bucketText(*in), quantile.Mark(share, samples))
+		return marked(bucketText(*in), mark)
 	case seconds != nil:
-		return marked(units.Duration(*seconds), quantile.Mark(share, samples))
+		return marked(units.Duration(*seconds), mark)
 	}
 	return ""
 }

@@ -3,10 +3,10 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,33 +17,11 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, write func(io.Writer) error) {
-	t.Helper()
-	var got bytes.Buffer
-	if err := write(&got); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-	}
-}
 
 // spread returns a distribution of n samples of evenly spread durations.
 func spread(t *testing.T, n int, from, to time.Duration) *result.Distribution {
@@ -93,10 +71,9 @@ func fullResult(t *testing.T) *result.Result {
 		Convergence: &result.Convergence{StuckWarming: new(0)},
 		ControlPlane: &observed.ControlPlane{
 			Kind: "embedded", Version: "1.2.3", CPUSeconds: new(3.21), PeakRSSBytes: new(int64(84_000_000)),
-			Metrics: &observed.Metrics{Histograms: map[string]*observed.Quantiles{
-				"pilot_proxy_convergence_time": {Count: 12000, P99: 0.0985, P99Bucket: &observed.Bucket{High: new(0.1)}},
-			}},
-			Steady: &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
+			Work:    &observed.Work{ConvergenceTime: &observed.Quantiles{Count: 12000, P99: 0.0985, P99Bucket: &observed.Bucket{High: new(0.1)}}},
+			Metrics: &observed.Metrics{},
+			Steady:  &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
 			Stages: &observed.Stages{
 				Write: &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.0012, P50: new(0.001), P99: new(0.004), Share: new(0.0107)},
 				Watch: &observed.Stage{Source: observed.SourceEstimated, Mean: 0.0098, Share: new(0.0875)},
@@ -171,7 +148,7 @@ func failedResult(t *testing.T) *result.Result {
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true
-	r.ControlPlane.Metrics.Histograms["pilot_proxy_convergence_time"] = &observed.Quantiles{Count: 3, P99: 30, P99Bucket: &observed.Bucket{Low: 30}}
+	r.ControlPlane.Work.ConvergenceTime = &observed.Quantiles{Count: 3, P99: 30, P99Bucket: &observed.Bucket{Low: 30}}
 	r.SLO = []result.SLO{
 		{Metric: "propagation.all.p99", Limit: "100ms", Value: new(0.2583), Unit: "s"},
 		{Metric: "propagation.lastProxy.p99", Limit: "100ms", Value: new(0.2590), Unit: "s", Note: "max of 60"},
@@ -193,9 +170,9 @@ func bareResult() *result.Result {
 
 func TestTextIsAsInTheGoldenFiles(t *testing.T) {
 	for name, r := range map[string]*result.Result{"full": fullResult(t), "failed": failedResult(t), "bare": bareResult()} {
-		golden(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
+		golden.Check(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
 	}
-	golden(t, "color.txt", func(w io.Writer) error {
+	golden.Check(t, "color.txt", func(w io.Writer) error {
 		return report.Text(w, failedResult(t), report.Options{TextOptions: doc.TextOptions{Color: true}})
 	})
 }
@@ -210,23 +187,21 @@ func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
 		Warnings:    []string{"a caveat"},
 	}
 	r.Sync.Volume.ByType = map[string]result.Traffic{"eds": {Responses: 800, Bytes: 1_200_000}, "cds": {Responses: 400, Bytes: 300_000}}
-	golden(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
+	golden.Check(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
 }
 
 func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {
-	golden(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
-	golden(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
+	golden.Check(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
+	golden.Check(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
 }
 
-func TestVerdicts(t *testing.T) {
+func TestTheVerdictComesFirst(t *testing.T) {
 	for want, change := range map[string]func(*result.Result){
-		"PASS":      func(*result.Result) {},
-		"DONE":      func(r *result.Result) { r.SLO = nil },
-		"DEFECTS":   func(r *result.Result) { r.SLO = nil; r.Convergence.Diverged = 1 },
-		"SATURATED": func(r *result.Result) { r.Harness.Saturated = true },
-		"FAIL":      func(r *result.Result) { r.SLO[0].Pass = false },
-		"PARTIAL":   func(r *result.Result) { r.Partial = true },
-		"BROKEN":    func(r *result.Result) { r.Errors = []string{"accounting: 1 is 2"} },
+		"PASSED ":     func(*result.Result) {},
+		"DEFECTS ":    func(r *result.Result) { r.Convergence.Diverged = 1 },
+		"SATURATED ":  func(r *result.Result) { r.Harness.Saturated, r.Harness.Reasons = true, []string{"late"} },
+		"SLO MISSED ": func(r *result.Result) { r.SLO[0].Pass = false },
+		"PARTIAL ":    func(r *result.Result) { r.Partial = true },
 	} {
 		r := fullResult(t)
 		change(r)
@@ -234,8 +209,8 @@ func TestVerdicts(t *testing.T) {
 		if err := report.Text(&got, r, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if word, _, _ := bytes.Cut(got.Bytes(), []byte(" ")); string(word) != want {
-			t.Errorf("verdict %q, want %q", word, want)
+		if !strings.HasPrefix(got.String(), want) {
+			t.Errorf("no verdict %q in %q", want, got.String()[:40])
 		}
 	}
 }

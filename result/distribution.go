@@ -31,13 +31,7 @@ func (d *Distribution) Covers(share float64) bool { return quantile.Covered(shar
 
 // Mark is what to write beside a field, by its JSON name, that is a quantile for which
 // the samples are too few: "max of 60" for the p99 of sixty. It is empty for others.
-func (d *Distribution) Mark(field string) string {
-	share, ok := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}[field]
-	if !ok {
-		return ""
-	}
-	return quantile.Mark(share, d.Count)
-}
+func (d *Distribution) Mark(field string) string { return quantile.Mark(field, d.Count) }
 
 // Decode returns the samples as a histogram of nanoseconds or bytes.
 func (d *Distribution) Decode() (*hdrhistogram.Histogram, error) {

@@ -13,19 +13,27 @@ const Schema = "xdsbench/result/v2"
 // Result is what one run found. Sections and distributions that a run did not
 // measure are absent, never zero. Times are seconds, sizes are bytes.
 type Result struct {
-	Schema  string `json:"schema"`
+	Schema string `json:"schema"`
+	// Verdict is what the run comes down to, the worst of all that apply, and Reasons
+	// say why, the worst first: see the package verdict.
+	Verdict string   `json:"verdict,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+	// Failure says why the run could not go on to its end; empty if it did.
+	Failure string `json:"failure,omitempty"`
 	Partial bool   `json:"partial"`
 	// Profile is the resolved profile.
-	Profile      json.RawMessage        `json:"profile,omitempty"`
-	Environment  *Environment           `json:"environment,omitempty"`
-	Proxies      *Proxies               `json:"proxies,omitempty"`
-	Sync         *Sync                  `json:"sync,omitempty"`
-	Mutations    *Mutations             `json:"mutations,omitempty"`
-	Propagation  *Propagation           `json:"propagation,omitempty"`
-	Volume       *Volume                `json:"volume,omitempty"`
-	Acks         *Acks                  `json:"acks,omitempty"`
-	Convergence  *Convergence           `json:"convergence,omitempty"`
-	Outages      []Outage               `json:"outages,omitempty"`
+	Profile     json.RawMessage `json:"profile,omitempty"`
+	Environment *Environment    `json:"environment,omitempty"`
+	Proxies     *Proxies        `json:"proxies,omitempty"`
+	Sync        *Sync           `json:"sync,omitempty"`
+	Mutations   *Mutations      `json:"mutations,omitempty"`
+	Propagation *Propagation    `json:"propagation,omitempty"`
+	Volume      *Volume         `json:"volume,omitempty"`
+	Acks        *Acks           `json:"acks,omitempty"`
+	Convergence *Convergence    `json:"convergence,omitempty"`
+	Outages     []Outage        `json:"outages,omitempty"`
+	// Silences are the peers that fell silent, as far as that was noticed.
+	Silences     []Silence              `json:"silences,omitempty"`
 	ControlPlane *observed.ControlPlane `json:"controlPlane,omitempty"`
 	Harness      *Harness               `json:"harness,omitempty"`
 	SLO          []SLO                  `json:"slo,omitempty"`
@@ -80,6 +88,15 @@ type Sync struct {
 	// TimeToReady is, per proxy, from when its first connection attempt was due to
 	// its first ready: refused attempts are in it.
 	TimeToReady *Distribution `json:"timeToReady,omitempty" unit:"s"`
+	// TimeToComplete is, per proxy, from when its first attempt was due until it held
+	// every cluster of the mesh that it has to know, each in a state of the mesh: a
+	// control plane may call half of it all. Absent where that is not known.
+	TimeToComplete *Distribution `json:"timeToComplete,omitempty" unit:"s"`
+	// IncompleteAtSteady counts proxies that were ready when steady load began, but
+	// lacked clusters of the mesh, or held another state of them; ClustersLacking sums
+	// these clusters over the proxies.
+	IncompleteAtSteady int   `json:"incompleteAtSteady,omitempty"`
+	ClustersLacking    int64 `json:"clustersLacking,omitempty"`
 	// ReadyAgain is the same for every later ready, after a reconnect in any phase.
 	ReadyAgain *Distribution `json:"readyAgain,omitempty" unit:"s"`
 	// ConfigBytesPerProxy is the size of what each proxy held when first ready.
@@ -93,7 +110,7 @@ type Sync struct {
 }
 
 // Mutations counts mutations of the steady phase. Applied is Complete plus
-// Incomplete plus Noop.
+// Incomplete plus Pending plus Noop.
 type Mutations struct {
 	Scheduled int `json:"scheduled"`
 	Applied   int `json:"applied"`
@@ -107,10 +124,12 @@ type Mutations struct {
 	Late       int `json:"late"`
 	Noop       int `json:"noop"`
 	// Complete mutations have no undelivered pair.
-	Complete   int            `json:"complete"`
-	Incomplete int            `json:"incomplete"`
-	WarmUp     int            `json:"warmUp,omitempty"`
-	ByKind     map[string]int `json:"byKind,omitempty"`
+	Complete   int `json:"complete"`
+	Incomplete int `json:"incomplete"`
+	// Pending mutations had pairs pending when the run was interrupted.
+	Pending int            `json:"pending,omitempty"`
+	WarmUp  int            `json:"warmUp,omitempty"`
+	ByKind  map[string]int `json:"byKind,omitempty"`
 	// WriteTime is from issued to the API server's answer, of writes that succeeded.
 	WriteTime *Distribution `json:"writeTime,omitempty" unit:"s"`
 }
@@ -133,13 +152,15 @@ type Propagation struct {
 	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
 	// Noise is how far the quantiles of All scatter within the run.
 	Noise *Noise `json:"noise,omitempty"`
-	// Expected is Deliveries + Undelivered + Interrupted + Retired.
+	// Expected is Deliveries + Undelivered + Interrupted + Retired + Pending.
 	Expected    int64 `json:"expected"`
 	Deliveries  int64 `json:"deliveries"`
 	Coalesced   int64 `json:"coalesced"`
 	Undelivered int64 `json:"undelivered"`
 	Interrupted int64 `json:"interrupted"`
 	Retired     int64 `json:"retired"`
+	// Pending pairs had neither arrived nor failed to when the run was interrupted.
+	Pending int64 `json:"pending,omitempty"`
 	// Unobserved deliveries have no latency: the state came back before anything
 	// was sent. Unrecordable ones lie outside what a histogram holds (negative, or
 	// over an hour). Both are part of Deliveries.
@@ -246,8 +267,7 @@ type Harness struct {
 	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
 	WallSeconds  *float64 `json:"wallSeconds,omitempty" unit:"s"`
 	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
-	// SteadyCores is how many processors it kept busy on average, from the start of
-	// steady load to the end of the drain.
+	// SteadyCores is how many processors it kept busy on average under steady load.
 	SteadyCores *float64 `json:"steadyCores,omitempty"`
 	GOMAXPROCS  int      `json:"gomaxprocs,omitempty"`
 	// ScheduleLag is from scheduled to issued; StampLag from when a
@@ -255,12 +275,17 @@ type Harness struct {
 	// that is our own.
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
 	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
+	// Unstamped responses of steady load had no time of arrival: they are not in StampLag.
+	Unstamped int64 `json:"unstamped,omitempty"`
 	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`
 	// RunQueueP99 is how long our goroutines waited for a processor, at the 99th
 	// percentile: the upper edge of the runtime's bucket.
 	RunQueueP99 *float64 `json:"runQueueP99,omitempty" unit:"s"`
-	Saturated   bool     `json:"saturated"`
-	Reasons     []string `json:"reasons,omitempty"`
+	// Saturated says that the harness was the bottleneck, Reasons why. Unknown says why
+	// that could not be judged; it is empty where it could.
+	Saturated bool     `json:"saturated"`
+	Reasons   []string `json:"reasons,omitempty"`
+	Unknown   string   `json:"unknown,omitempty"`
 }
 
 // Plus adds the counts of another.

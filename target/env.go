@@ -43,7 +43,7 @@ func environment(spec Spec, environ []string, replica int) map[string]string {
 			"POD_NAMESPACE":                  "istio-system",
 		})
 	}
-	if spec.ConnectionLimit == LimitRaise && (spec.Kind == KindIstiod || spec.Kind == KindEmbedded) {
+	if spec.ConnectionLimit == limitRaise && (spec.Kind == KindIstiod || spec.Kind == KindEmbedded) {
 		env["PILOT_MAX_REQUESTS_PER_SECOND"] = raisedLimit
 	}
 	maps.Copy(env, spec.Env)

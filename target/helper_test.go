@@ -71,6 +71,16 @@ func controlPlane(mode string, args []string, out io.Writer) int {
 		}
 		fmt.Fprintln(out, "child", child.Process.Pid)
 	}
+	if mode == "mute" {
+		for _, address := range []string{xds, base} {
+			if _, err := net.Listen("tcp", address); err != nil {
+				fmt.Fprintln(out, err)
+				return 1
+			}
+		}
+		<-ctx.Done()
+		return 0
+	}
 	if err := serve(xds, base); err != nil {
 		fmt.Fprintln(out, err)
 		return 1

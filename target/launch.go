@@ -163,7 +163,7 @@ func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, erro
 // their order.
 func externalLaunches(spec Spec) []launch {
 	var launches []launch
-	metrics, pprof := list(spec.MetricsURL), list(spec.PprofURL)
+	metrics, pprof := splitList(spec.MetricsURL), splitList(spec.PprofURL)
 	for i, address := range spec.addresses() {
 		l := launch{xds: []string{address}}
 		if i < len(metrics) {

@@ -11,16 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 )
-
-// maxBody bounds what is read of one answer of the target, in bytes. A heap
-// profile or the metrics of a large control plane take a few megabytes.
-const maxBody = 256 << 20
 
 // Errors of targets that do not say where something is.
 var (
@@ -36,7 +33,7 @@ func (r *Replica) Scrape(ctx context.Context) ([]byte, error) {
 	if r.launch.metricsURL == "" {
 		return nil, ErrNoMetrics
 	}
-	body, err := r.get(ctx, r.launch.metricsURL)
+	body, err := r.page(ctx, r.launch.metricsURL, pageSize)
 	if err != nil {
 		return nil, fmt.Errorf("target: scrape: %w", err)
 	}
@@ -49,7 +46,7 @@ func (r *Replica) Syncz(ctx context.Context) ([]byte, error) {
 	if r.launch.synczURL == "" {
 		return nil, ErrNoSyncz
 	}
-	return r.get(ctx, r.launch.synczURL)
+	return r.page(ctx, r.launch.synczURL, pageSize)
 }
 
 // FetchProfile returns a profile of the target in pprof's format. Kind is "cpu",
@@ -57,7 +54,8 @@ func (r *Replica) Syncz(ctx context.Context) ([]byte, error) {
 // "mutex" or "block", or "trace", an execution trace in a format of its own.
 // Seconds is how long to observe; 0 means a snapshot, which "cpu" and "trace" do
 // not have. The target collects its garbage before a snapshot of the heap, which
-// would otherwise show the state at the end of its last collection. It returns ErrNoPprof if it is not known where they are.
+// would otherwise show the state at the end of its last collection. It returns
+// ErrNoPprof if it is not known where profiles are.
 func (r *Replica) FetchProfile(ctx context.Context, kind string, seconds int) ([]byte, error) {
 	if r.launch.pprofURL == "" {
 		return nil, ErrNoPprof
@@ -78,7 +76,7 @@ func (r *Replica) FetchProfile(ctx context.Context, kind string, seconds int) ([
 	} else if kind == "heap" {
 		address += "?gc=1"
 	}
-	body, err := r.get(ctx, address)
+	body, err := r.get(ctx, address, profileSize, time.Duration(seconds)*time.Second+2*r.cfg.CallTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("target: profile %s: %w", kind, err)
 	}
@@ -93,14 +91,14 @@ func (r *Replica) CheckPprof(ctx context.Context) error {
 	if base == "" {
 		return ErrNoPprof
 	}
-	body, err := r.get(ctx, base+"/cmdline")
+	body, err := r.page(ctx, base+"/cmdline", shortSize)
 	if err != nil {
-		return fmt.Errorf("target: whose profiles are at %s: %w", base, err)
+		return fmt.Errorf("target: whether %s serves the profiles of the control plane: %w", base, err)
 	}
 	theirs := strings.Split(string(body), "\x00")
 	ours, err := ownCommand()
 	if err != nil {
-		return fmt.Errorf("target: whose profiles are at %s: %w", base, err)
+		return fmt.Errorf("target: whether %s serves the profiles of the control plane: %w", base, err)
 	}
 	if slices.Equal(theirs, ours) {
 		return fmt.Errorf("target: %s serves the profiles of this process, not of the control plane: correct target.pprofURL", base)
@@ -132,7 +130,7 @@ func (r *Replica) findVersion(ctx context.Context) string {
 		}
 	}
 	if address != "" {
-		if body, err := r.get(ctx, address); err == nil && len(body) <= 512 && !bytes.ContainsAny(body, "<\x00") {
+		if body, err := r.page(ctx, address, shortSize); err == nil && len(body) <= 512 && !bytes.ContainsAny(body, "<\x00") {
 			return strings.TrimSpace(string(body))
 		}
 	}

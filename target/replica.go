@@ -43,13 +43,14 @@ type Replica struct {
 	version string
 	client  *http.Client
 
-	// life serialises Stop and Restart.
-	life sync.Mutex
+	// lifecycle serialises Stop, Kill and Restart.
+	lifecycle sync.Mutex
 
 	// mu guards what follows.
-	mu   sync.Mutex
-	proc *subprocess.Process // the latest life; nil for an external target
-	used Usage               // by the lives before proc, and the peaks seen
+	mu       sync.Mutex
+	proc     *subprocess.Process // the latest one; nil for an external target
+	logStart int64               // where its part of the log begins
+	used     Usage               // by the processes before proc, and the peaks seen
 }
 
 // start starts the process, or looks for an external replica.
@@ -58,7 +59,7 @@ func (r *Replica) start(ctx context.Context) error {
 	if r.cfg.Spec.Kind == KindExternal {
 		err = r.awaitExternal(ctx)
 	} else {
-		err = r.begin(ctx)
+		err = r.startProcess(ctx)
 	}
 	if err == nil {
 		r.version = r.findVersion(ctx)
@@ -66,9 +67,9 @@ func (r *Replica) start(ctx context.Context) error {
 	return err
 }
 
-// begin starts a life of the process and waits until it is ready. The process is
-// gone if it returns an error.
-func (r *Replica) begin(ctx context.Context) error {
+// startProcess starts the process and waits until it is ready. The process is gone if
+// it returns an error.
+func (r *Replica) startProcess(ctx context.Context) error {
 	path := r.logPath()
 	if err := os.MkdirAll(r.cfg.Dir, 0o755); err != nil {
 		return fmt.Errorf("target: run folder: %w", err)
@@ -83,7 +84,7 @@ func (r *Replica) begin(ctx context.Context) error {
 		return fmt.Errorf("target: log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the process has its own descriptor
-	offset, err := log.Seek(0, io.SeekEnd)
+	logStart, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fmt.Errorf("target: log: %w", err)
 	}
@@ -102,32 +103,33 @@ func (r *Replica) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("target: start %s: %w", r.launch.args[0], err)
 	}
-	r.adopt(p)
+	r.setProcess(p, logStart)
 	r.cfg.Log.Debug("target started", "pid", p.PID(), "command", r.launch.args)
-	if err := r.awaitReady(ctx, p, offset); err != nil {
+	if err := r.awaitReady(ctx, p); err != nil {
 		return errors.Join(err, p.Stop(context.WithoutCancel(ctx), r.cfg.StopGrace), r.removeWorkDir())
 	}
 	r.cfg.Log.Debug("target ready", "pid", p.PID(), "after", time.Since(started))
 	return nil
 }
 
-// adopt makes p the latest life, so that what it uses until it is ready counts then.
-func (r *Replica) adopt(p *subprocess.Process) {
+// setProcess makes p the latest process, so that what it uses until it is ready counts.
+func (r *Replica) setProcess(p *subprocess.Process, logStart int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.proc != nil {
 		r.used.CPUSeconds += r.proc.CPUSeconds()
 	}
-	r.proc = p
+	r.proc, r.logStart = p, logStart
 }
 
-// Stop ends the replica: SIGTERM to its process group, SIGKILL after the grace
-// period or as soon as ctx is done. What the leader leaves behind in its group
+// Stop ends the replica, even one that was stopped with SIGSTOP: SIGTERM to its
+// process group, SIGKILL after the grace period or as soon as ctx is done. What the
+// leader leaves behind in its group
 // is killed as soon as the leader has ended. Stopping twice, or stopping an
 // external target, does nothing.
 func (r *Replica) Stop(ctx context.Context) error {
-	r.life.Lock()
-	defer r.life.Unlock()
+	r.lifecycle.Lock()
+	defer r.lifecycle.Unlock()
 	return r.stopLocked(ctx)
 }
 
@@ -148,8 +150,8 @@ func (r *Replica) stopLocked(ctx context.Context) error {
 // Kill ends the replica at once, as when its node is lost: what it was serving
 // breaks off. Restart brings it back.
 func (r *Replica) Kill(ctx context.Context) error {
-	r.life.Lock()
-	defer r.life.Unlock()
+	r.lifecycle.Lock()
+	defer r.lifecycle.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	cancel() // no grace
 	return r.stopLocked(ctx)
@@ -171,8 +173,8 @@ func (r *Replica) removeWorkDir() error {
 // with the same command and environment; its log goes on in the same file. An
 // external target cannot be restarted from here.
 func (r *Replica) Restart(ctx context.Context) error {
-	r.life.Lock()
-	defer r.life.Unlock()
+	r.lifecycle.Lock()
+	defer r.lifecycle.Unlock()
 	if r.process() == nil {
 		return errors.New("target: an external target cannot be restarted from here")
 	}
@@ -182,27 +184,16 @@ func (r *Replica) Restart(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("target: restart: %w", err)
 	}
-	return r.begin(ctx)
+	return r.startProcess(ctx)
 }
 
 // Exited is closed when the process has ended, for whatever reason: a target
-// that ends before it is stopped has crashed, and ExitError says how. After a
-// Restart there is a new channel. It is nil for an external target.
+// that ends before it is stopped has crashed, and Exit says how. After a Restart there is a new channel. It is nil for an external target.
 func (r *Replica) Exited() <-chan struct{} {
 	if p := r.process(); p != nil {
 		return p.Done()
 	}
 	return nil
-}
-
-// ExitError says how the process ended, with the last lines of its log. It is
-// nil while the process runs, and for an external target.
-func (r *Replica) ExitError() error {
-	p := r.process()
-	if p == nil || !p.Exited() {
-		return nil
-	}
-	return r.withTail(fmt.Errorf("target: process %d ended: %s", p.PID(), p.ExitStatus()), 0)
 }
 
 // XDSAddresses returns where the replica serves ADS, HOST:PORT: one, or more if

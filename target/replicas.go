@@ -11,8 +11,8 @@ import (
 
 // The ways to spread connection attempts over replicas.
 const (
-	// BalanceRoundRobin takes the replicas in turn, each round in an order drawn anew.
-	BalanceRoundRobin = "round-robin"
+	// balanceRoundRobin takes the replicas in turn, each round in an order drawn anew.
+	balanceRoundRobin = "round-robin"
 	// BalanceRandom draws one, as kube-proxy's iptables and nftables rules do.
 	BalanceRandom = "random"
 )
@@ -23,13 +23,13 @@ const maxReplicas = 64
 // OutageSpec is a time without some or all replicas of the target.
 type OutageSpec struct {
 	// At is how long after steady load began they are killed.
-	At metav1.Duration `json:"at"`
+	At metav1.Duration `json:"at" role:"load"`
 	// For is how long they then stay away.
-	For metav1.Duration `json:"for"`
+	For metav1.Duration `json:"for" role:"load"`
 	// Replicas is how many go, the last ones; Replica lists which ones instead, the
 	// first being 0. Neither means all.
-	Replicas int   `json:"replicas,omitempty"`
-	Replica  []int `json:"replica,omitempty"`
+	Replicas int   `json:"replicas,omitempty" role:"load"`
+	Replica  []int `json:"replica,omitempty" role:"load"`
 }
 
 // Victims returns which of n replicas go, in order.
@@ -58,7 +58,7 @@ func (s Spec) validateReplicas() error {
 	case s.Replicas > 1 && s.Kind == KindExec:
 		errs = append(errs, s.validateExecReplicas())
 	}
-	if s.Balance != BalanceRoundRobin && s.Balance != BalanceRandom {
+	if s.Balance != balanceRoundRobin && s.Balance != BalanceRandom {
 		errs = append(errs, fmt.Errorf("target.balance: %q: must be round-robin or random", s.Balance))
 	}
 	return errors.Join(errs...)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -27,74 +26,71 @@ const (
 
 // The connection limits.
 const (
-	// LimitRaise lifts the target's limit on new streams, so that connecting
+	// limitRaise lifts the target's limit on new streams, so that connecting
 	// the fleet takes as long as the profile says.
-	LimitRaise = "raise"
-	// LimitDefault keeps the target's own limit. istiod accepts 15+5 x GOMAXPROCS
+	limitRaise = "raise"
+	// limitDefault keeps the target's own limit. istiod accepts 15+5 x GOMAXPROCS
 	// streams a second, at most 100, and refuses a stream that waits over a second.
-	LimitDefault = "default"
+	limitDefault = "default"
 )
 
 // The priorities.
 const (
-	// PriorityNormal is the harness's own: each gets half of a processor that both
+	// priorityNormal is the harness's own: each gets half of a processor that both
 	// want.
-	PriorityNormal = "normal"
-	// PriorityLow makes the target give way, over milliseconds: nice 5.
-	PriorityLow = "low"
-	// PriorityIdle makes it give way at once, so that no message waits for its time
+	priorityNormal = "normal"
+	// priorityLow makes the target give way, over milliseconds: nice 5.
+	priorityLow = "low"
+	// priorityIdle makes it give way at once, so that no message waits for its time
 	// stamp while the target has the processor: SCHED_IDLE. Everything else on the
 	// machine takes precedence as well, so the machine should be otherwise idle.
-	PriorityIdle = "idle"
+	priorityIdle = "idle"
 )
-
-// DefaultClusterName is how istiod names the EDS resource of a service's port.
-const DefaultClusterName = "outbound|{port}||{service}.{namespace}.svc.cluster.local"
 
 // Spec is the profile's section "target".
 type Spec struct {
 	// Kind is "embedded", "istiod", "exec" or "external".
-	Kind string `json:"kind"`
+	Kind string `json:"kind" role:"setting"`
 	// Replicas is how many processes of "embedded", "istiod" or "exec" run, each with
 	// ports, a log and a working directory of its own. An "external" target has as
 	// many as XDSAddress has addresses.
-	Replicas int `json:"replicas"`
+	Replicas int `json:"replicas" role:"setting"`
 	// Balance is how each connection attempt of a proxy chooses among the replicas
 	// that are up: "round-robin" or "random".
-	Balance string `json:"balance"`
+	Balance string `json:"balance" role:"setting"`
 	// Env is added to the target's environment, and wins over what we set.
 	// Only for targets that we start.
-	Env map[string]string `json:"env,omitempty"`
+	Env map[string]string `json:"env,omitempty" role:"setting"`
 	// Binary is the path of the istiod binary (pilot-discovery), or its name in PATH.
-	Binary string `json:"binary,omitempty"`
+	Binary string `json:"binary,omitempty" role:"setting"`
 	// Args are further arguments for the command of "embedded" and "istiod".
-	Args []string `json:"args,omitempty"`
+	Args []string `json:"args,omitempty" role:"setting"`
 	// Exec is the command line of kind "exec"; see the package's documentation.
-	Exec string `json:"exec,omitempty"`
-	// XDSAddress is where the target serves ADS: HOST:PORT, several separated by
-	// commas. For "external", and for an "exec" that cannot be told its address.
-	XDSAddress string `json:"xdsAddress,omitempty"`
+	Exec string `json:"exec,omitempty" role:"setting"`
+	// XDSAddress is where the target serves ADS: HOST:PORT or unix:/PATH, several
+	// separated by commas. For "external", and for an "exec" that cannot be told its address.
+	XDSAddress string `json:"xdsAddress,omitempty" role:"setting"`
 	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics. For
 	// several addresses of an "external" target there may be as many, separated by
 	// commas; so may PprofURL.
-	MetricsURL string `json:"metricsURL,omitempty"`
+	MetricsURL string `json:"metricsURL,omitempty" role:"setting"`
 	// MetricNames says how "exec" and "external" targets name their metrics where
 	// istiod's names are not theirs: istiod's name, then the target's, such as
 	// pilot_xds: connected_clients.
-	MetricNames map[string]string `json:"metricNames,omitempty"`
+	MetricNames map[string]string `json:"metricNames,omitempty" role:"setting"`
 	// PprofURL is the base URL of net/http/pprof, such as
 	// http://127.0.0.1:6060/debug/pprof, of "exec" and "external" targets.
-	PprofURL string `json:"pprofURL,omitempty"`
-	// ClusterName is the template of the target's EDS resource names, with
-	// {namespace}, {service} and {port}.
-	ClusterName string `json:"clusterName"`
+	PprofURL string `json:"pprofURL,omitempty" role:"setting"`
+	// ClusterName is the template of the target's EDS resource names, with {service},
+	// {namespace}, {port} and {portName}; see the package mesh, which fills it in.
+	ClusterName string `json:"clusterName" role:"setting"`
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
-	ConnectionLimit string `json:"connectionLimit"`
+	ConnectionLimit string `json:"connectionLimit" role:"setting"`
 	// Priority is "normal", "low" or "idle": how far a target that we start gives way
 	// to the harness where both want the same processor. A message that waits for
 	// its time stamp makes a wrong number; a target that waits is what the number is
 	// about.
-	Priority string `json:"priority"`
+	Priority string `json:"priority" role:"setting"`
 	// Outage, if set, takes replicas of a target that we started down in the steady
 	// phase, and up again.
 	Outage *OutageSpec `json:"outage,omitempty"`
@@ -103,9 +99,8 @@ type Spec struct {
 // DefaultSpec returns the embedded control plane, with its connection limit raised.
 func DefaultSpec() Spec {
 	return Spec{
-		Kind: KindEmbedded, Replicas: 1, Balance: BalanceRoundRobin,
-		ClusterName: DefaultClusterName, ConnectionLimit: LimitRaise,
-		Priority: PriorityLow,
+		Kind: KindEmbedded, Replicas: 1, Balance: balanceRoundRobin,
+		ConnectionLimit: limitRaise, Priority: priorityLow,
 	}
 }
 
@@ -120,15 +115,15 @@ func (s Spec) Validate() error {
 			errs = append(errs, errors.New(`target.binary: "": kind istiod needs the path of a pilot-discovery binary`))
 		}
 	case KindExec:
-		errs = append(errs, s.validateExec())
+		errs = append(errs, s.validateExec(), s.validateAddresses())
 	case KindExternal:
 		errs = append(errs, s.validateAddresses())
 	default:
 		errs = append(errs, fmt.Errorf("target.kind: %q: must be embedded, istiod, exec or external", s.Kind))
 	}
-	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateClusterName(), s.validateMetricNames(),
+	errs = append(errs, s.validateUnused(), s.validateEnv(), s.validateMetricNames(),
 		s.validateURLs("metricsURL", s.MetricsURL), s.validateURLs("pprofURL", s.PprofURL))
-	if s.ConnectionLimit != LimitRaise && s.ConnectionLimit != LimitDefault {
+	if s.ConnectionLimit != limitRaise && s.ConnectionLimit != limitDefault {
 		errs = append(errs, fmt.Errorf("target.connectionLimit: %q: must be raise or default", s.ConnectionLimit))
 	}
 	_, err := s.priority()
@@ -138,11 +133,11 @@ func (s Spec) Validate() error {
 // priority is that of the processes started.
 func (s Spec) priority() (subprocess.Priority, error) {
 	switch s.Priority {
-	case PriorityNormal:
+	case priorityNormal:
 		return subprocess.Same, nil
-	case PriorityLow:
+	case priorityLow:
 		return subprocess.Low, nil
-	case PriorityIdle:
+	case priorityIdle:
 		return subprocess.Idle, nil
 	}
 	return subprocess.Same, fmt.Errorf("target.priority: %q: must be normal, low or idle", s.Priority)
@@ -196,61 +191,17 @@ func (s Spec) validateExec() error {
 			errs = append(errs, fmt.Errorf("target.exec: {%s}: must be {kubeconfig}, {xds}, {metrics} or {pprof}", name))
 		}
 	}
-	if s.XDSAddress != "" {
-		errs = append(errs, s.validateAddresses())
-	}
 	return errors.Join(errs...)
-}
-
-func (s Spec) validateAddresses() error {
-	if s.XDSAddress == "" {
-		return errors.New(`target.xdsAddress: "": kind external needs HOST:PORT of the ADS server`)
-	}
-	var errs []error
-	for _, address := range s.addresses() {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" {
-			errs = append(errs, fmt.Errorf("target.xdsAddress: %q: must be HOST:PORT, several separated by commas", address))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (s Spec) addresses() []string { return list(s.XDSAddress) }
-
-// list splits what commas separate; nil of nothing.
-func list(text string) []string {
-	if text == "" {
-		return nil
-	}
-	parts := strings.Split(text, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return parts
 }
 
 func (s Spec) validateEnv() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			errs = append(errs, fmt.Errorf("target.env: %q: is no name of an environment variable", name))
+			errs = append(errs, fmt.Errorf("target.env: %q: is not a name that an environment variable can have", name))
 		}
 		if strings.Contains(s.Env[name], "\x00") {
 			errs = append(errs, fmt.Errorf("target.env.%s: %q: a value cannot contain a NUL byte", name, s.Env[name]))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (s Spec) validateClusterName() error {
-	var errs []error
-	if !strings.Contains(s.ClusterName, "{service}") {
-		errs = append(errs, fmt.Errorf("target.clusterName: %q: needs {service}, or all services would have one name", s.ClusterName))
-	}
-	for _, name := range placeholders(s.ClusterName) {
-		if !slices.Contains([]string{"namespace", "service", "port"}, name) {
-			errs = append(errs, fmt.Errorf("target.clusterName: {%s}: must be {namespace}, {service} or {port}", name))
 		}
 	}
 	return errors.Join(errs...)
@@ -261,7 +212,7 @@ func (s Spec) validateURLs(field, value string) error {
 	if s.Kind != KindExternal || !strings.Contains(value, ",") {
 		return s.validateURL(field, value)
 	}
-	urls := list(value)
+	urls := splitList(value)
 	var errs []error
 	if n := len(s.addresses()); len(urls) != n {
 		errs = append(errs, fmt.Errorf("target.%s: %d URLs for %d addresses of target.xdsAddress: give one for all, or one for each", field, len(urls), n))

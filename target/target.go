@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -24,8 +23,13 @@ type Config struct {
 	Environ []string
 	// ReadyTimeout bounds the start; 0 means 60 seconds.
 	ReadyTimeout time.Duration
-	// StopGrace is how long a target may take to end by itself; 0 means 10 seconds.
+	// StopGrace is how long a target may take to end by itself; 0 means 5 seconds.
 	StopGrace time.Duration
+	// CallTimeout bounds each request for a page of the target, such as its metrics,
+	// so that one that accepts and never answers does not hold up a run. A profile may
+	// take twice as long beyond the time that it observes. 0 means 10 seconds, the
+	// scrape timeout of Prometheus by default.
+	CallTimeout time.Duration
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -54,7 +58,7 @@ type Target struct {
 	replicas []*Replica // fixed by Start, one at least
 }
 
-// Start starts the target, or looks for an external one, and returns when all
+// Start starts the target, or checks that an external one can be reached, and returns when all
 // its replicas are ready. ctx bounds the start alone: the target runs until Stop.
 func Start(ctx context.Context, cfg Config) (*Target, error) {
 	if err := cfg.Spec.Validate(); err != nil {
@@ -64,7 +68,10 @@ func Start(ctx context.Context, cfg Config) (*Target, error) {
 		cfg.ReadyTimeout = time.Minute
 	}
 	if cfg.StopGrace == 0 {
-		cfg.StopGrace = 10 * time.Second
+		cfg.StopGrace = 5 * time.Second
+	}
+	if cfg.CallTimeout == 0 {
+		cfg.CallTimeout = 10 * time.Second
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -73,11 +80,7 @@ func Start(ctx context.Context, cfg Config) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{
-		// Loopback or a stated address, a few requests a minute: no proxy, and
-		// no idle connection for the target to hold.
-		Transport: &http.Transport{DisableKeepAlives: true},
-	}
+	client := newClient()
 	t := &Target{}
 	for i, l := range launches {
 		t.replicas = append(t.replicas, &Replica{cfg: cfg, index: i, launch: l, client: client})

@@ -98,8 +98,8 @@ func TestStartReturnsAReadyEmbeddedTarget(t *testing.T) {
 	if err != nil || usage.RSSBytes < 1<<20 || usage.PeakRSSBytes < usage.RSSBytes {
 		t.Errorf("Usage() = %+v, %v", usage, err)
 	}
-	if tg.Replicas()[0].ExitError() != nil {
-		t.Errorf("ExitError of a running target: %v", tg.Replicas()[0].ExitError())
+	if exit := tg.Replicas()[0].Exit(); exit != nil {
+		t.Errorf("Exit of a running target: %+v", exit)
 	}
 	want := "args [controlplane --kubeconfig " + cfg.Kubeconfig + " --xds-address " + tg.XDSAddresses()[0]
 	if log := readLog(t, cfg); !strings.Contains(log, want) {
@@ -147,8 +147,8 @@ func TestExitedTellsOfACrashMidRun(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("no notice of the end")
 	}
-	if err := tg.Replicas()[0].ExitError(); err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "out of luck") {
-		t.Errorf("ExitError() = %v", err)
+	if exit := tg.Replicas()[0].Exit(); exit == nil || exit.Status != "exit status 4" || !strings.HasSuffix(exit.Log, "panic: out of luck") {
+		t.Errorf("Exit() = %+v", exit)
 	}
 	usage, err := tg.Usage(t.Context())
 	if err != nil || usage.CPUSeconds <= 0 || usage.RSSBytes != 0 {
@@ -323,7 +323,7 @@ func TestIstiodRunsInAnEmptyDirectoryWithItsFlags(t *testing.T) {
 	cfg := fakeConfig(t, "serve")
 	cfg.Spec.Kind, cfg.Spec.Binary = target.KindIstiod, cfg.Self
 	cfg.Spec.Env["ENABLE_CA_SERVER"] = "true"
-	cfg.Spec.ConnectionLimit = target.LimitDefault
+	cfg.Spec.ConnectionLimit = "default"
 	tg := start(t, cfg)
 	info := tg.Info()
 	if info.Env["ENABLE_CA_SERVER"] != "true" || info.Env["POD_NAMESPACE"] != "istio-system" {

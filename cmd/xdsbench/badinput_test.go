@@ -28,7 +28,8 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 		"negative churn rate":  {[]string{"run", "--set", "churn[0].rate=-4/s"}, exitUsage, []string{"-4/s", "negative"}},
 		"zero proxies":         {[]string{"run", "--proxies", "0"}, exitUsage, []string{"proxies.count: 0"}},
 		"two at once":          {[]string{"run", "--proxies", "-1", "--set", "mesh.services=0"}, exitUsage, []string{"proxies.count: -1", "mesh.services: 0"}},
-		"too many proxies":     {[]string{"run", "--proxies", "2000000000"}, exitUsage, []string{"2000000", "needed", "allowed", "raise"}},
+		"too many proxies":     {[]string{"run", "--proxies", "2000000000"}, exitUsage, []string{"proxies.count: 2000000000: must be at most"}},
+		"too few ports":        {[]string{"run", "--proxies", "100000", "--set", "proxies.sourceAddresses=[127.0.0.1]", "-o", out(t)}, exitUsage, []string{"ephemeral ports: 100000 needed", "allowed"}},
 		"unknown SLO":          {[]string{"run", "--set", "slo.propagation.p98=2s"}, exitUsage, []string{"propagation.p98"}},
 		"context alone":        {[]string{"run", "--context", "prod"}, exitUsage, []string{"--kubeconfig"}},
 		"missing profile file": {[]string{"run", "-f", "no/such.yaml"}, exitUsage, []string{"no/such.yaml"}},
@@ -73,6 +74,16 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 	}
 }
 
+func TestProfilesCheckLooksAtTheProfileAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte("proxies: {count: 100000, sourceAddresses: [127.0.0.1]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := command(t.Context(), "profiles", "check", file); code != exitDone || !strings.Contains(stdout, "valid") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
 // quietFor adds --quiet to runs.
 func quietFor(args []string) []string {
 	if args[0] == "run" {
@@ -83,7 +94,7 @@ func quietFor(args []string) []string {
 
 func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
 	// It accepts connections and then says nothing.
-	l := listen(t)
+	l := listener(t)
 	dir := out(t)
 	code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
 		"--target", "external", "--xds-address", l.Addr().String(), "--kubeconfig", fakeCluster(t), "--set", "phases.readyTimeout=2s")
@@ -92,8 +103,8 @@ func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
 	}
 }
 
-// listen accepts connections on loopback and never answers.
-func listen(t *testing.T) net.Listener {
+// listener accepts connections on loopback and never answers.
+func listener(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -106,7 +117,7 @@ func listen(t *testing.T) net.Listener {
 // closedAddress returns an address that nobody listens on.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	l := listen(t)
+	l := listener(t)
 	_ = l.Close()
 	return l.Addr().String()
 }

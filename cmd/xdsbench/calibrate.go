@@ -26,9 +26,7 @@ off for that reason; a warning then says that the harness was the bottleneck.`
 type calibrateFlags struct {
 	proxies int
 	quick   bool
-	format  string
-	out     string
-	quiet   bool
+	output  outputFlags
 }
 
 func calibrateCommand(s streams) *cobra.Command {
@@ -43,15 +41,13 @@ func calibrateCommand(s streams) *cobra.Command {
 	flags := c.Flags()
 	flags.IntVar(&f.proxies, "proxies", 500, "number of fake proxies")
 	flags.BoolVar(&f.quick, "quick", false, "one delay only, shorter runs")
-	flags.StringVar(&f.format, "format", "text", "what to print: text or json")
-	flags.StringVarP(&f.out, "out", "o", "", "keep the results of the runs in this folder, which must not exist")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	f.output.register(flags, "keep the results of the runs in this folder, which must not exist", "text", "json")
 	return c
 }
 
 func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
-	if f.format != "text" && f.format != "json" {
-		return usageError(fmt.Errorf("--format: %q: must be text or json", f.format))
+	if err := f.output.format.check(); err != nil {
+		return usageError(err)
 	}
 	dir, remove, err := f.folder()
 	if err != nil {
@@ -62,7 +58,7 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	show := newProgress(s.stderr, f.quiet)
+	show := newProgress(s.stderr, f.output.quiet)
 	found, err := calibrate.Run(ctx, calibrate.Config{
 		Proxies: f.proxies, Quick: f.quick, Dir: dir,
 		Environ: s.environ, Self: self, Version: buildVersion(),
@@ -86,18 +82,18 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 
 // folder returns where the runs go, and how to tidy up after them.
 func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
-	if f.out == "" {
+	if f.output.out == "" {
 		dir, err = os.MkdirTemp("", "xdsbench-calibrate-")
 		return dir, func() error { return os.RemoveAll(dir) }, err
 	}
-	if _, err := os.Stat(f.out); err == nil {
-		return "", nil, usageError(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", f.out))
+	if _, err := os.Stat(f.output.out); err == nil {
+		return "", nil, usageError(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", f.output.out))
 	}
-	return f.out, func() error { return nil }, nil
+	return f.output.out, func() error { return nil }, nil
 }
 
 func (f *calibrateFlags) print(s streams, r *calibrate.Report) error {
-	if f.format == "text" {
+	if f.output.format.name == "text" {
 		return r.Text(s.stdout)
 	}
 	e := json.NewEncoder(s.stdout)

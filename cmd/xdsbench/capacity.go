@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
-	"github.com/xdsbench/xdsbench/profiles"
 )
 
 const capacityLong = `The largest load that keeps the SLO, and what the load costs.
@@ -57,9 +54,8 @@ type capacityFlags struct {
 	repeat                int
 	step, replicaCPU      float64
 	replicaMemory         string
-	out, format           string
-	quiet                 bool
-	kubeconfig, context   string
+	output                outputFlags
+	apiServer             apiServerFlags
 }
 
 func capacityCommand(s streams) *cobra.Command {
@@ -71,8 +67,10 @@ func capacityCommand(s streams) *cobra.Command {
 		Args:  argsAtMostOne(),
 		RunE:  func(c *cobra.Command, args []string) error { return f.run(c.Context(), s, c, args) },
 	}
-	f.register(c)
 	flags := c.Flags()
+	f.register(flags)
+	f.output.register(flags, "folder for the runs and the report; one with the same search is continued (default results/capacity-PROFILE-TIME)", "text", "json", "markdown")
+	f.apiServer.register(flags, meshKubeconfig)
 	flags.StringVar(&f.grow, "grow", "", "what to grow: FIELD=FROM..TO, such as proxies=100..5000 or rate=1/s..200/s")
 	flags.StringArrayVar(&f.slo, "slo", nil, "add a limit to the profile's SLO: METRIC=LIMIT, such as propagation.all.p99=2s (repeatable)")
 	flags.Float64Var(&f.step, "step", 2, "factor of growth")
@@ -84,11 +82,6 @@ func capacityCommand(s streams) *cobra.Command {
 	flags.StringSliceVar(&f.sizes, "sizes", []string{"1000x500", "5000x1000", "10000x2000", "20000x5000"}, "sizing table: PROXIESxSERVICES, ...")
 	flags.Float64Var(&f.replicaCPU, "replica-cpu", 0, "cores of one replica (default the measured machine's)")
 	flags.StringVar(&f.replicaMemory, "replica-memory", "", "memory of one replica, such as 4GiB (default the measured machine's)")
-	flags.StringVarP(&f.out, "out", "o", "", "folder for runs and report; one with the same search is gone on with (default results/capacity-PROFILE-TIME)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
-	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
 
@@ -103,13 +96,13 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	if _, err := sizing.Load(f.from...); err != nil {
 		return usageError(fmt.Errorf("--from: %w", err))
 	}
-	makeRun, err := runner(s, f.kubeconfig, f.context)
+	makeRun, err := runner(s, f.apiServer)
 	if err != nil {
 		return err
 	}
-	dir := f.folder(plan.Base)
+	dir := f.output.folder("capacity-", plan.Base)
 	options.Commands = commandsOf(c, args, dir)
-	show := newProgress(s.stderr, f.quiet)
+	show := newProgress(s.stderr, f.output.quiet)
 	outcome, err := capacity.Search(ctx, capacity.Config{
 		Dir: dir, Plan: plan, Run: makeRun,
 		Progress: func(p capacity.Progress) {
@@ -126,7 +119,7 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	}
 	report, err := capacity.Make(dir, plan, outcome, ctx.Err() == nil, options)
 	if err == nil {
-		err = errors.Join(report.Save(dir), printCapacity(s.stdout, report, f.format, dir))
+		err = errors.Join(report.Save(dir), printCapacity(s.stdout, report, f.output.format.name, dir))
 	}
 	if err != nil || ctx.Err() != nil {
 		return interruptedOr(ctx, err)
@@ -154,23 +147,15 @@ func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if f.out != "" {
-		if err := capacity.NewFolder(f.out); err != nil {
+	if f.output.out != "" {
+		if err := capacity.NewFolder(f.output.out); err != nil {
 			return usageError(err)
 		}
-		if err := report.Save(f.out); err != nil {
+		if err := report.Save(f.output.out); err != nil {
 			return err
 		}
 	}
-	return printCapacity(s.stdout, report, f.format, f.out)
-}
-
-// folder returns where runs and report go.
-func (f *capacityFlags) folder(p *profiles.Profile) string {
-	if f.out == "" {
-		f.out = filepath.Join("results", "capacity-"+p.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	return f.out
+	return printCapacity(s.stdout, report, f.output.format.name, f.output.out)
 }
 
 // stepOf is the part of a progress line that says where the search stands.

@@ -138,12 +138,12 @@ func TestCapacityListsEveryProblemOfItsCommandLine(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"neither --grow nor --from":       {"capacity"},
-		"no result":                       {"capacity", "--from", t.TempDir()},
-		"no such file":                    {"capacity", "--from", filepath.Join(t.TempDir(), "none")},
-		"unknown field \"mesh.serv\"":     {"capacity", "--grow", "mesh.serv=1..2"},
-		"--context: needs --kubeconfig":   {"capacity", "--grow", "proxies=1..2", "--context", "x"},
-		"is not empty and has no capacit": {"capacity", "--grow", "proxies=1..2", "-o", "."},
+		"neither --grow nor --from": {"capacity"},
+		"no result":                 {"capacity", "--from", t.TempDir()},
+		"no such file":              {"capacity", "--from", filepath.Join(t.TempDir(), "none")},
+		"mesh.serv: unknown field: did you mean mesh.services?": {"capacity", "--grow", "mesh.serv=1..2"},
+		"--context: needs --kubeconfig":                         {"capacity", "--grow", "proxies=1..2", "--context", "x"},
+		"is not empty and has no capacit":                       {"capacity", "--grow", "proxies=1..2", "-o", "."},
 	} {
 		if code, _, stderr := command(t.Context(), args...); code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%q: exit %d, no %q in:\n%s", args, code, want, stderr)

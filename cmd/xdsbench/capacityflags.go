@@ -20,8 +20,7 @@ import (
 // lists every problem.
 func (f *capacityFlags) parse(c *cobra.Command, args []string) (capacity.Options, *capacity.Plan, error) {
 	o := capacity.Options{From: f.from, ReplicaCPU: f.replicaCPU}
-	_, errFormat := printerFor(f.format)
-	errs := []error{errFormat}
+	errs := []error{f.output.format.check()}
 	add := func(err error) { errs = append(errs, err) }
 	for _, text := range f.predict {
 		w, err := capacity.ParsePredict(text)
@@ -62,12 +61,12 @@ func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) 
 	soak, errSoak := f.soakOf(profile)
 	plan := &capacity.Plan{
 		Schema: capacity.PlanSchema, Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
-		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.kubeconfig, Context: f.context,
+		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.apiServer.kubeconfig, Context: f.apiServer.context,
 	}
 	if errTolerance != nil {
 		plan.Tolerance = 0.05 // one problem is named once
 	}
-	return plan, errors.Join(errSLO, errGrow, errTolerance, errSoak, plan.Validate(), checkCluster(profile, f.kubeconfig, f.context))
+	return plan, errors.Join(errSLO, errGrow, errTolerance, errSoak, plan.Validate(), f.apiServer.check(profile))
 }
 
 func (f *capacityFlags) soakOf(p *profiles.Profile) (time.Duration, error) {
@@ -79,7 +78,7 @@ func (f *capacityFlags) soakOf(p *profiles.Profile) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(f.soak)
 	if err != nil {
-		return 0, fmt.Errorf("--soak: %q: want a duration such as 60s, or 0 for none", f.soak)
+		return 0, fmt.Errorf("--soak: %q is not a duration: write one such as 60s, or 0 for none", f.soak)
 	}
 	return d, nil
 }
@@ -89,7 +88,7 @@ func parseShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %q: want a share such as 5%%", flag, text)
+		return 0, fmt.Errorf("%s: %q is not a share: write one such as 5%%", flag, text)
 	}
 	if isPercent {
 		share /= 100

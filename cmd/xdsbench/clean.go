@@ -9,26 +9,27 @@ import (
 	"github.com/xdsbench/xdsbench/harness"
 )
 
-const cleanLong = `Removes everything that runs created on a cluster: the namespaces and nodes that
+const cleanLong = `Removes everything that runs created on an API server: the namespaces and nodes that
 carry this project's labels, with all they hold. Nothing else is touched.`
 
 func cleanCommand(s streams) *cobra.Command {
-	var kubeconfig, kubeContext, runID string
+	var api apiServerFlags
+	var runID string
 	c := &cobra.Command{
 		Use:   "clean --kubeconfig FILE",
-		Short: "Remove everything that runs created on a cluster",
+		Short: "Remove everything that runs created on an API server",
 		Long:  cleanLong,
 		Args:  argsExactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if kubeconfig == "" {
-				return usageError(errors.New("--kubeconfig: say which cluster to clean"))
+			if api.kubeconfig == "" {
+				return usageError(errors.New("--kubeconfig: say which API server to clean"))
 			}
-			api, err := harness.Connect(kubeconfig, kubeContext)
+			server, err := harness.Connect(api.kubeconfig, api.context)
 			if err != nil {
 				return err
 			}
-			defer api.Close()
-			n, err := harness.Clean(c.Context(), api.Client, runID)
+			defer server.Close()
+			n, err := harness.Clean(c.Context(), server.Client, runID)
 			if err != nil {
 				return interruptedOr(c.Context(), err)
 			}
@@ -37,8 +38,7 @@ func cleanCommand(s streams) *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "the cluster to clean")
-	flags.StringVar(&kubeContext, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
+	api.register(flags, "the API server to clean")
 	flags.StringVar(&runID, "run", "", "only the objects of this run (environment.runID in its result)")
 	return c
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,17 +47,20 @@ A regression is a change for the worse of a deciding metric that is significant
 after Holm's correction for their number and beyond its threshold; or such a
 count that was 0 in every old run and is not in a new one, however few the runs.
 All other metrics are flagged, never fail, and are corrected among themselves
-(Benjamini-Hochberg). Two single runs show the change, and whether it lies
-within one run's own noise, but cannot tell.
+(Benjamini-Hochberg). Two single runs show the change, and whether it lies within
+the scatter inside each run, but cannot tell.
+
+Both sides must have been under the same load (mesh, proxies, churn, phases and what
+else the profile asks of the control plane), unless --allow-different-load is given.
 
 Exit code 0 if no regression was found (or the runs are too few to tell, which is
-said), 5 if there was one, 2 for paths without results.`
+said), 5 if there was one, 2 for paths without results or different loads.`
 
 // compareFlags are the flags of compare.
 type compareFlags struct {
 	compare.Options
 	thresholds []string
-	format     string
+	format     formatFlag
 	out        string
 }
 
@@ -75,15 +76,16 @@ func compareCommand(s streams) *cobra.Command {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.Metrics, "metric", nil, "compare this metric only, by its name in SLOs; a * stands for any part (repeatable)")
 	flags.BoolVar(&f.All, "all", false, "show every metric")
+	flags.BoolVar(&f.AllowDifferentLoad, "allow-different-load", false, "compare runs that were not under the same load")
 	flags.Float64Var(&f.Alpha, "alpha", compare.DefaultAlpha, "level of significance")
 	flags.StringArrayVar(&f.thresholds, "threshold", nil, "smallest change for the worse that is a regression: 5% for all metrics (the default), NAME=10% for one (repeatable)")
-	flags.StringVar(&f.format, "format", "text", "text, json or markdown")
+	f.format.register(flags, "text", "json", "markdown")
 	flags.StringVarP(&f.out, "out", "o", "", "write to this file instead of stdout")
 	return c
 }
 
 func (f *compareFlags) run(s streams, before, after string) error {
-	write, formatErr := comparisonWriter(f.format)
+	write, formatErr := comparisonWriter(f.format.name)
 	if err := errors.Join(formatErr, f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
 		return usageError(err)
 	}
@@ -114,28 +116,18 @@ func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
 	if f.out != "" {
 		return file.Write(f.out, write)
 	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	_, err := s.stdout.Write(b.Bytes())
-	return err
+	return write(s.stdout)
 }
 
 // comparisonWriter returns how a format is written.
 func comparisonWriter(format string) (func(*compare.Report, io.Writer) error, error) {
 	switch format {
 	case "text":
-		return (*compare.Report).Text, nil
+		return func(r *compare.Report, w io.Writer) error { return r.Document().Text(w, terminal(w)) }, nil
 	case "markdown":
-		return (*compare.Report).Markdown, nil
+		return func(r *compare.Report, w io.Writer) error { return r.Document().Markdown(w) }, nil
 	case "json":
-		return func(r *compare.Report, w io.Writer) error {
-			e := json.NewEncoder(w)
-			e.SetIndent("", "  ")
-			e.SetEscapeHTML(false)
-			return e.Encode(r)
-		}, nil
+		return func(r *compare.Report, w io.Writer) error { return file.EncodeJSON(w, r) }, nil
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}

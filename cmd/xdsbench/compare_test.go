@@ -12,13 +12,13 @@ import (
 	"github.com/xdsbench/xdsbench/result"
 )
 
-// saveRuns saves n results with a p99 near the given one.
-func saveRuns(t *testing.T, n int, p99 float64) string {
+// saveRuns saves n results with a p99 near the given one, of a profile if one is given.
+func saveRuns(t *testing.T, n int, p99 float64, profile ...byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range n {
 		r := &result.Result{
-			Schema: result.Schema,
+			Schema: result.Schema, Profile: profile,
 			Propagation: &result.Propagation{
 				All: &result.Distribution{Count: 10, P50: 0.1, P99: p99 * (1 + float64(i)/100)}, Deliveries: 10, Expected: 10,
 			},
@@ -43,7 +43,7 @@ func TestCompareExitsFiveOnARegressionOnly(t *testing.T) {
 		{[]string{old, slow, "--threshold", "propagation.all.p99=300%"}, exitDone, "not beyond the threshold"},
 		{[]string{old, slow, "--metric", "propagation.all.p50"}, exitDone, "OK"},
 		{[]string{filepath.Join(old, "0"), filepath.Join(slow, "0")}, exitDone, "UNDECIDED"},
-		{[]string{old, slow, "--format", "markdown"}, exitRegression, "| • `propagation.all.p99` |"},
+		{[]string{old, slow, "--format", "markdown"}, exitRegression, "| • | `propagation.all.p99` |"},
 	} {
 		code, stdout, stderr := command(t.Context(), append([]string{"compare"}, c.args...)...)
 		if code != c.code || !strings.Contains(stdout, c.out) {
@@ -85,6 +85,7 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		"--alpha 7":                     {dir, dir, "--alpha", "7"},
 		"--threshold \"10\"":            {dir, dir, "--threshold", "10"},
 		"\"latency\" is not a metric":   {dir, dir, "--metric", "latency"},
+		"churn: absent -> x":            {dir, saveRuns(t, 1, 0.2, []byte(`{"churn":"x"}`)...)},
 		"no run has any of the metrics": {dir, saveRuns(t, 1, 0.2), "--metric", "controlPlane.cpuSeconds"},
 	} {
 		code, stdout, stderr := command(t.Context(), append([]string{"compare"}, args...)...)

@@ -15,6 +15,7 @@ const (
 	exitSLO         = 3
 	exitSaturated   = 4
 	exitRegression  = 5
+	exitDefects     = 6
 	exitInterrupted = 130
 )
 

@@ -40,7 +40,7 @@ func TestRunServesItsOwnFiguresUnderTheDocumentedNames(t *testing.T) {
 
 func TestAddressInUseIsReportedBeforeAnythingStarts(t *testing.T) {
 	dir := out(t)
-	code, _, stderr := command(t.Context(), "run", "smoke", "-q", "-o", dir, "--metrics-address", listen(t).Addr().String())
+	code, _, stderr := command(t.Context(), "run", "smoke", "-q", "-o", dir, "--metrics-address", listener(t).Addr().String())
 	if code != exitUsage || !strings.Contains(stderr, "--metrics-address") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/internal/rate"
@@ -27,15 +29,15 @@ func shortForms() []struct{ flag, field, help string } {
 		{"target", "target.kind", "control plane: embedded, istiod, exec or external"},
 		{"istiod-binary", "target.binary", "path of istiod's pilot-discovery, for --target istiod"},
 		{"exec", "target.exec", "command line of a control plane, for --target exec; {kubeconfig}, {xds}, {metrics} and {pprof} are filled in"},
-		{"xds-address", "target.xdsAddress", "HOST:PORT of a running control plane, for --target external"},
+		{"xds-address", "target.xdsAddress", "address of a running control plane, HOST:PORT or unix:/PATH, for --target external; several separated by commas"},
 		{"metrics-url", "target.metricsURL", "Prometheus metrics of the control plane, for --target external or exec"},
 		{"pprof-url", "target.pprofURL", "pprof of the control plane, for --target external or exec"},
-		{"clusters", "target.clusterName", "how the control plane names its EDS resources: a template of {service}, {namespace} and {port}"},
+		{"clusters", "target.clusterName", "how the control plane names its EDS resources: a template of {service}, {namespace}, {port} and {portName}"},
 	}
 }
 
-func (f *profileFlags) register(c *cobra.Command) {
-	flags := c.Flags()
+// register declares the flags.
+func (f *profileFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.file, "file", "f", "", "profile file, instead of a built-in profile")
 	flags.StringArrayVar(&f.set, "set", nil, "set a profile field: FIELD=VALUE, such as churn[0].rate=5/s (repeatable)")
 	flags.StringVar(&f.rate, "rate", "", "mutations per second in all, such as 10/s; keeps the proportions of the churn kinds")
@@ -60,7 +62,7 @@ func (f *profileFlags) resolve(c *cobra.Command, args []string) (*profiles.Profi
 	if f.rate != "" {
 		total, err := rate.Parse(f.rate)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--rate: %w", err)
 		}
 		if err := p.SetRate(total); err != nil {
 			return nil, err
@@ -72,7 +74,7 @@ func (f *profileFlags) resolve(c *cobra.Command, args []string) (*profiles.Profi
 func (f *profileFlags) load(args, settings []string) (*profiles.Profile, error) {
 	switch {
 	case f.file != "" && len(args) > 0:
-		return nil, errors.New("a profile's name and -f are both given: take one")
+		return nil, errors.New("both a profile's name and -f are given: give one of them")
 	case f.file != "":
 		return profiles.LoadFile(f.file, settings)
 	case len(args) > 0:

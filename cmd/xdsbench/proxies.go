@@ -19,8 +19,8 @@ import (
 
 const proxiesLong = `Fake Envoys alone: they connect to a running control plane and stay, with no
 churn, until Ctrl-C or --duration. A summary is printed at the end. Their pods
-need not exist: they are strangers to the control plane, which gives them what
-any workload of the namespace gets.
+need not exist: the control plane does not know them, and gives them what any
+workload of the namespace gets.
 
 With --dump, one fake Envoy connects, waits until it holds everything, and prints
 it in the manner of istioctl proxy-config; a section may be named: clusters,
@@ -38,7 +38,7 @@ type proxiesFlags struct {
 	duration    time.Duration
 	dump        bool
 	timeout     time.Duration
-	format      string
+	format      formatFlag
 	quiet       bool
 }
 
@@ -61,7 +61,7 @@ func proxiesCommand(s streams) *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.cfg.XDSAddress, "xds-address", "", "HOST:PORT of the control plane; several separated by commas (required)")
+	flags.StringVar(&f.cfg.XDSAddress, "xds-address", "", "address of the control plane; several separated by commas (required)")
 	flags.IntVar(&spec.Count, "count", spec.Count, "number of fake proxies")
 	flags.StringVar(&spec.Variant, "variant", spec.Variant, "xDS variant: sotw, delta or mixed")
 	flags.StringVar(&f.connectRate, "connect-rate", spec.ConnectRate.String(), "how many connect per second")
@@ -70,7 +70,7 @@ func proxiesCommand(s streams) *cobra.Command {
 	flags.DurationVar(&f.duration, "duration", 0, "how long to stay; 0 is until Ctrl-C")
 	flags.BoolVar(&f.dump, "dump", false, "print what one proxy holds, and end")
 	flags.DurationVar(&f.timeout, "timeout", 20*time.Second, "how long --dump waits until the proxy holds everything")
-	flags.StringVar(&f.format, "format", "text", "what to print: text or json")
+	f.format.register(flags, "text", "json")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	return c
 }
@@ -84,10 +84,8 @@ func (f *proxiesFlags) resolve(args []string) error {
 	} else {
 		f.cfg.Spec.ConnectRate = perSecond
 	}
+	errs = append(errs, f.format.check())
 	f.cfg.Spec.Kinds = fakeproxy.KindShares{f.kind: 1}
-	if f.format != "text" && f.format != "json" {
-		errs = append(errs, fmt.Errorf("--format: %q: must be text or json", f.format))
-	}
 	if f.duration < 0 {
 		errs = append(errs, fmt.Errorf("--duration: %s: must be 0s or more", f.duration))
 	}
@@ -116,7 +114,7 @@ func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
 	if res == nil {
 		return runError(err)
 	}
-	if f.format == "json" {
+	if f.format.name == "json" {
 		return errors.Join(err, report.JSON(s.stdout, res))
 	}
 	return errors.Join(err, report.Fleet(s.stdout, res, report.Options{TextOptions: terminal(s.stdout)}))
@@ -136,7 +134,7 @@ func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) e
 	if dump, err = proxyconfig.Select(dump, section); err != nil {
 		return usageError(err)
 	}
-	if f.format == "text" {
+	if f.format.name == "text" {
 		return proxyconfig.Text(s.stdout, dump)
 	}
 	e := json.NewEncoder(s.stdout)

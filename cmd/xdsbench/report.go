@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 )
@@ -23,7 +24,7 @@ capacity. The saved folder alone is needed: a report can be made on another mach
   xdsbench report --format markdown DIR > comment.md`
 
 func reportCommand(s streams) *cobra.Command {
-	var format string
+	var format formatFlag
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Render a saved result, in any format",
@@ -31,12 +32,12 @@ func reportCommand(s streams) *cobra.Command {
 		Args:  argsExactly(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if sweep.Is(args[0]) {
-				return reportSweep(s, args[0], format)
+				return reportSweep(s, args[0], format.name)
 			}
 			if capacity.Is(args[0]) {
-				return reportCapacity(s, args[0], format)
+				return reportCapacity(s, args[0], format.name)
 			}
-			printer, err := printerFor(format)
+			printer, err := printerFor(format.name)
 			if err != nil {
 				return usageError(err)
 			}
@@ -44,10 +45,11 @@ func reportCommand(s streams) *cobra.Command {
 			if err != nil {
 				return usageError(err)
 			}
+			observe.AddWork(res) // results of older versions lack it
 			return printer(s.stdout, res, args[0])
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, json or markdown")
+	format.register(c.Flags(), "text", "json", "markdown")
 	return c
 }
 

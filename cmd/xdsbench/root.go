@@ -31,11 +31,12 @@ Start here:
 
 Exit codes:
   0    done
-  1    the run failed
+  1    the run failed, or nothing was measured
   2    usage, or an invalid profile
   3    an SLO of the profile was missed
-  4    the harness was the bottleneck, and --strict was set
+  4    the load generator was the bottleneck, and --strict was set
   5    compare found a regression
+  6    defects: something undelivered, diverged or unknown (--allow-defects: 0)
   130  interrupted: what was measured is saved and marked partial`
 
 // streams are where a command writes, and the environment it reads.

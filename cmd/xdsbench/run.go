@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/harness"
-	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 const runLong = `One run: start the control plane, connect the fleet, change the mesh at the
@@ -39,22 +35,21 @@ On a machine that fleet and control plane share, the control plane gives way to 
 fleet (target.priority: normal, low or idle; default low), so that no message waits
 for its time stamp. With idle it gives way to everything else on the machine, too.
 
-Without --kubeconfig the mesh lives in an in-memory API server, and no cluster
+Without --kubeconfig the mesh lives in an in-memory API server, and no Kubernetes
 is needed. With it, the run creates namespaces, nodes, services, pods and
-EndpointSlices of its own on that cluster, all labelled, and removes them at the
-end. A cluster that is not on this machine must be named with --context.`
+EndpointSlices of its own on that API server, all labelled, and removes them at the
+end. An API server that is not on this machine must be named with --context.`
 
 // runFlags are the flags of run.
 type runFlags struct {
 	profileFlags
-	out        string
-	format     string
-	quiet      bool
-	strict     bool
-	profile    bool
-	kubeconfig string
-	context    string
-	metrics    string
+	output    outputFlags
+	apiServer apiServerFlags
+	strict    bool
+	// allowDefects leaves defects out of the exit code.
+	allowDefects bool
+	profile      bool
+	metrics      string
 }
 
 func runCommand(s streams) *cobra.Command {
@@ -68,38 +63,36 @@ func runCommand(s streams) *cobra.Command {
 			return f.run(c.Context(), s, c, args)
 		},
 	}
-	f.register(c)
 	flags := c.Flags()
-	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; must not exist (default results/PROFILE-TIME)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
+	f.register(flags)
+	f.output.register(flags, "folder for the results; must not exist (default results/PROFILE-TIME)", "text", "json", "markdown")
+	f.apiServer.register(flags, meshKubeconfig)
+	flags.BoolVar(&f.allowDefects, "allow-defects", false, "exit 0 although something was undelivered, diverged or unknown: for who injects faults")
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
 	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
 	flags.StringVar(&f.metrics, "metrics-address", "", "serve the run's own figures to Prometheus at this HOST:PORT, under /metrics")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
-	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
 
 func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
-	printer, formatErr := printerFor(f.format)
+	printer, formatErr := printerFor(f.output.format.name)
 	profile, err := f.resolve(c, args)
 	if err := errors.Join(formatErr, err); err != nil {
 		return usageError(err)
 	}
-	if err := checkCluster(profile, f.kubeconfig, f.context); err != nil {
+	if err := f.apiServer.check(profile); err != nil {
 		return usageError(err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	show := newProgress(s.stderr, f.quiet)
+	show := newProgress(s.stderr, f.output.quiet)
 	res, err := runOnce(ctx, harness.Config{
 		Profile:    profile,
-		Dir:        f.folder(profile),
-		Kubeconfig: f.kubeconfig,
-		Context:    f.context,
+		Dir:        f.output.folder("", profile),
+		Kubeconfig: f.apiServer.kubeconfig,
+		Context:    f.apiServer.context,
 		Environ:    s.environ,
 		Self:       self,
 		Version:    buildVersion(),
@@ -112,42 +105,35 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if res == nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	err = errors.Join(err, printer(s.stdout, res, f.folder(profile)))
-	return interruptedOr(ctx, f.verdict(res, err))
+	err = errors.Join(err, printer(s.stdout, res, f.output.folder("", profile)))
+	return interruptedOr(ctx, f.exitCode(res, err))
 }
 
-// folder returns where results go. It is fixed at the first call.
-func (f *runFlags) folder(p *profiles.Profile) string {
-	if f.out == "" {
-		f.out = filepath.Join("results", p.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	return f.out
-}
-
-// verdict turns what a finished run found into the command's exit code.
-func (f *runFlags) verdict(r *result.Result, err error) error {
-	switch {
-	case err != nil:
+// exitCode turns what a finished run found into the command's exit code.
+func (f *runFlags) exitCode(r *result.Result, err error) error {
+	if err != nil {
 		return runError(err)
-	case len(r.Errors) > 0:
-		return errorsOf(r)
-	case sloMissed(r):
-		return &exitError{code: exitSLO, err: errors.New("an SLO was missed (see the report)")}
-	case f.strict && r.Harness != nil && r.Harness.Saturated:
-		return &exitError{code: exitSaturated, err: errors.New("the harness was the bottleneck: its numbers say nothing of the control plane (see the report)")}
-	default:
-		return nil
 	}
-}
-
-// errorsOf is the error of a result whose numbers contradict each other.
-func errorsOf(r *result.Result) error {
-	return &exitError{code: exitFailed, err: fmt.Errorf("the result contradicts itself and is not to be trusted: %s", strings.Join(r.Errors, "; "))}
-}
-
-// sloMissed reports whether any SLO was missed; one without a value was.
-func sloMissed(r *result.Result) bool {
-	return slices.ContainsFunc(r.SLO, func(s result.SLO) bool { return !s.Pass })
+	for _, x := range []struct {
+		verdict string
+		asked   bool
+		code    int
+		text    string
+	}{
+		{verdict.Failed, true, exitFailed, "the run failed"},
+		{verdict.NoData, true, exitFailed, "nothing was measured"},
+		{verdict.Defects, !f.allowDefects, exitDefects, "proxies did not get what they had to, or the numbers contradict each other (--allow-defects if that is meant)"},
+		{verdict.SLOMissed, true, exitSLO, "an SLO was missed"},
+		{verdict.Saturated, f.strict, exitSaturated, "the load generator was the bottleneck: the numbers say nothing of the control plane"},
+	} {
+		if x.asked && verdict.Has(r, x.verdict) {
+			return &exitError{code: x.code, err: errors.New(x.text + " (see the report)")}
+		}
+	}
+	if f.strict && r.Harness != nil && r.Harness.Unknown != "" {
+		return &exitError{code: exitSaturated, err: errors.New("whether the load generator was the bottleneck is not known: " + r.Harness.Unknown)}
+	}
+	return nil
 }
 
 // runError gives a failed run its exit code.

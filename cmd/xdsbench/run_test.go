@@ -59,8 +59,8 @@ func planned(t *testing.T, file string) []string {
 		t.Fatal(err)
 	}
 	var columns []int
-	for _, name := range []string{"seq", "op", "kind", "step", "service", "object", "intended"} {
-		i := slices.IndexFunc(rows[0], func(h string) bool { return strings.HasPrefix(h, name) })
+	for _, name := range []string{"seq", "op", "kind", "step", "service", "object", "scheduled_offset"} {
+		i := slices.IndexFunc(rows[0], func(h string) bool { return h == name || name == "scheduled_offset" && h == "intended_offset" })
 		if i < 0 {
 			t.Fatalf("no column %s in %v", name, rows[0])
 		}

@@ -11,19 +11,18 @@ import (
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
-	"github.com/xdsbench/xdsbench/target"
 )
 
 // runner returns how an experiment makes one of its runs: as the command run
 // does, reports included.
-func runner(s streams, kubeconfig, kubeContext string) (experiment.RunFunc, error) {
+func runner(s streams, api apiServerFlags) (experiment.RunFunc, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
 	return func(ctx context.Context, p *profiles.Profile, dir string, progress func(harness.Status)) (*result.Result, error) {
 		return runOnce(ctx, harness.Config{
-			Profile: p, Dir: dir, Kubeconfig: kubeconfig, Context: kubeContext,
+			Profile: p, Dir: dir, Kubeconfig: api.kubeconfig, Context: api.context,
 			Environ: s.environ, Self: self, Version: buildVersion(), Progress: progress,
 		})
 	}, nil
@@ -36,15 +35,4 @@ func runOnce(ctx context.Context, cfg harness.Config) (*result.Result, error) {
 		return nil, err
 	}
 	return res, errors.Join(err, report.Files(cfg.Dir, res))
-}
-
-// checkCluster says what is wrong with where the mesh is to be.
-func checkCluster(p *profiles.Profile, kubeconfig, kubeContext string) error {
-	if kubeContext != "" && kubeconfig == "" {
-		return errors.New("--context: needs --kubeconfig")
-	}
-	if p.Target.Kind == target.KindExternal && kubeconfig == "" {
-		return errors.New("--target external: needs --kubeconfig of the API server that the control plane watches, or no change would reach it (`xdsbench fakekube` serves as one)")
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -32,29 +31,26 @@ advice under the profile's SLO.
 
 A value that holds a comma goes in double quotes: --vary 'target.exec="a,b",c'.
 
-A sweep can be interrupted: the same command line with the same -o goes on where
-it stopped, and repeats no finished run. A run that fails does not end the sweep;
-its setting is in the table with the reason, and is tried again the next time.
+A sweep can be interrupted: the same command line with the same -o resumes it, and
+repeats no finished run. A run that fails does not end the sweep; its setting is in
+the table with the reason, and is tried again the next time.
 
 In the folder: report.md with charts, report.json, a folder per run, and, where
 pprof is on, each setting's merged profiles. "xdsbench report DIR" renders it again.
 
-Advice is drawn only from settings with two sound repeats or more whose p99 spans
-at most half its median; differences within the repeats' spread are called noise.
+Advice is drawn only from settings with two valid runs or more whose p99 spans at
+most half its median; differences within the spread of the repeats are called noise.
 
-Exit codes: 0 done, 1 a setting has no sound run, 2 usage, 130 interrupted.`
+Exit codes: 0 done, 1 a setting has no valid run, 2 usage, 130 interrupted.`
 
 // sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	profileFlags
-	vary       []string
-	repeat     int
-	out        string
-	format     string
-	quiet      bool
-	dryRun     bool
-	kubeconfig string
-	context    string
+	output    outputFlags
+	apiServer apiServerFlags
+	vary      []string
+	repeat    int
+	dryRun    bool
 }
 
 func sweepCommand(s streams) *cobra.Command {
@@ -68,21 +64,18 @@ func sweepCommand(s streams) *cobra.Command {
 			return f.run(c.Context(), s, c, args)
 		},
 	}
-	f.register(c)
 	flags := c.Flags()
+	f.register(flags)
+	f.output.register(flags, "folder for the results; one with an unfinished sweep of the same plan is continued (default results/sweep-PROFILE-TIME)", "text", "json", "markdown")
+	f.apiServer.register(flags, meshKubeconfig)
 	flags.StringArrayVar(&f.vary, "vary", nil, "a field and the values it takes in turn: FIELD=V1,V2,... (repeatable: all combinations are run)")
 	flags.IntVar(&f.repeat, "repeat", 3, "how often each setting is run")
-	flags.StringVarP(&f.out, "out", "o", "", "folder for the results; an unfinished sweep of the same plan goes on (default results/sweep-PROFILE-TIME)")
-	flags.StringVar(&f.format, "format", "text", "what to print: text, json or markdown")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "list the settings and the estimated time, and run nothing")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "put the mesh on this API server instead of one in memory")
-	flags.StringVar(&f.context, "context", "", "the kubeconfig's context; needed for a cluster that is not on this machine")
 	return c
 }
 
 func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
-	printer, formatErr := sweepPrinterFor(f.format)
+	printer, formatErr := sweepPrinterFor(f.output.format.name)
 	plan, settings, err := f.plan(c, args)
 	if err := errors.Join(formatErr, err); err != nil {
 		return usageError(err)
@@ -90,15 +83,13 @@ func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args 
 	if f.dryRun {
 		return f.list(s.stdout, plan, settings)
 	}
-	makeRun, err := runner(s, f.kubeconfig, f.context)
+	makeRun, err := runner(s, f.apiServer)
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join("results", "sweep-"+plan.Base.Name+"-"+time.Now().Format("20060102-150405"))
-	}
-	show := newProgress(s.stderr, f.quiet)
-	err = sweep.Run(ctx, sweep.Config{Dir: f.out, Plan: plan, Run: makeRun, Progress: func(p sweep.Progress) {
+	dir := f.output.folder("sweep-", plan.Base)
+	show := newProgress(s.stderr, f.output.quiet)
+	err = sweep.Run(ctx, sweep.Config{Dir: dir, Plan: plan, Run: makeRun, Progress: func(p sweep.Progress) {
 		show.step = fmt.Sprintf("run %d of %d, %s left  %s  ", p.Run, p.Runs, roughly(p.Left), p.Setting)
 		show.update(p.Status)
 	}})
@@ -109,11 +100,11 @@ func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args 
 	case err != nil && ctx.Err() == nil:
 		return err
 	}
-	r, err := sweep.Load(f.out)
+	r, err := sweep.Load(dir)
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}
-	err = errors.Join(r.Files(f.out), printer(s.stdout, r, f.out))
+	err = errors.Join(r.Files(dir), printer(s.stdout, r, dir))
 	return f.verdict(ctx, s, r, err)
 }
 
@@ -124,15 +115,13 @@ func (f *sweepFlags) plan(c *cobra.Command, args []string) (*sweep.Plan, []sweep
 	if err := errors.Join(varyErr, err); err != nil {
 		return nil, nil, err
 	}
-	plan := &sweep.Plan{
-		Schema: sweep.PlanSchema, Base: base, Vary: vary, Repeat: f.repeat, Kubeconfig: f.kubeconfig, Context: f.context,
-	}
+	plan := &sweep.Plan{Base: base, Vary: vary, Repeat: f.repeat, Kubeconfig: f.apiServer.kubeconfig, Context: f.apiServer.context}
 	settings, err := plan.Settings()
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, setting := range settings {
-		if err := checkCluster(setting.Profile, f.kubeconfig, f.context); err != nil {
+		if err := f.apiServer.check(setting.Profile); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -159,11 +148,11 @@ func (f *sweepFlags) verdict(ctx context.Context, s streams, r *sweep.Report, er
 		return interruptedOr(ctx, err)
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintf(s.stderr, "to go on, repeat the command line with -o %s: finished runs are kept\n", f.out)
+		fmt.Fprintf(s.stderr, "to resume, repeat the command line with -o %s: finished runs are kept\n", f.output.out)
 		return interruptedOr(ctx, nil)
 	}
 	if bad := r.Failed(); len(bad) > 0 {
-		return &exitError{code: exitFailed, err: fmt.Errorf("no sound run of %s (see the report)", strings.Join(bad, "; "))}
+		return &exitError{code: exitFailed, err: fmt.Errorf("no valid run of %s (see the report)", strings.Join(bad, "; "))}
 	}
 	return nil
 }
@@ -186,11 +175,11 @@ type sweepPrinter func(w io.Writer, r *sweep.Report, dir string) error
 func sweepPrinterFor(format string) (sweepPrinter, error) {
 	switch format {
 	case "text":
-		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Text(w, dir) }, nil
+		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Document(dir).Text(w, terminal(w)) }, nil
 	case "json":
 		return func(w io.Writer, r *sweep.Report, _ string) error { return r.JSON(w) }, nil
 	case "markdown":
-		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Markdown(w) }, nil
+		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Document("").Markdown(w) }, nil
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}

@@ -18,7 +18,7 @@ func tinySweep(dir string, more ...string) []string {
 	}, more...)
 }
 
-func TestSweepGoesOnAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
+func TestSweepResumesAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
 	dir := out(t)
 	c, output := start(t, tinySweep(dir)...)
 	awaitText(t, output, "run 2 of 2")
@@ -28,7 +28,7 @@ func TestSweepGoesOnAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
 	if code := exitCode(t, c); code != exitInterrupted {
 		t.Errorf("exit %d:\n%s", code, output)
 	}
-	for _, want := range []string{"PARTIAL", "1 of 2 runs finished", "to go on, repeat the command line with -o " + dir} {
+	for _, want := range []string{"PARTIAL", "1 of 2 runs finished", "to resume, repeat the command line with -o " + dir} {
 		if !strings.Contains(output.String(), want) {
 			t.Errorf("no %q in:\n%s", want, output)
 		}
@@ -46,7 +46,7 @@ func TestSweepGoesOnAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
 		t.Errorf("partial %v, %d settings", r.Partial, len(r.Settings))
 	}
 	for _, o := range r.Settings {
-		if len(o.Figures) == 0 || o.Figures[sweep.CPUSeconds].Median <= 0 || o.Figures[sweep.Pushes].Median <= 0 {
+		if len(o.Figures) == 0 || o.Figures["controlPlane.steady.cpuSeconds"].Median <= 0 || o.Figures["controlPlane.work.pushes"].Median <= 0 {
 			t.Errorf("%s: %+v", o.Name, o.Figures)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/churn"
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/mesh"
@@ -85,7 +85,7 @@ type scenario struct {
 // outcome is what a run reports, and what was injected.
 type outcome struct {
 	result *result.Result
-	record controlplane.FaultRecord
+	record faults.Record
 }
 
 // Run runs the harness against known faults. The error says that a run
@@ -174,7 +174,7 @@ func (s *scenario) profile(cfg Config, faultFile string) *profiles.Profile {
 	p.Phases = profiles.Phases{Steady: metav1.Duration{Duration: steady}, Drain: metav1.Duration{Duration: s.drain}}
 	p.Target.Env = map[string]string{
 		"PILOT_DEBOUNCE_AFTER": "0s",
-		controlplane.FaultFile: faultFile,
+		faults.EnvFile:         faultFile,
 	}
 	maps.Copy(p.Target.Env, s.env)
 	return &p

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 )
 
 // spread keeps deliveries apart; see the package's documentation.
@@ -21,9 +21,9 @@ const (
 
 // delayScenario is a run with a delay beside the spread; empty for none.
 func delayScenario(name, delay string, check func(*scenario, *outcome, *outcome) []Line) scenario {
-	env := map[string]string{controlplane.FaultDelay: spread}
+	env := map[string]string{faults.EnvDelay: spread}
 	if delay != "" {
-		env[controlplane.FaultDelay] = delay + "+" + spread
+		env[faults.EnvDelay] = delay + "+" + spread
 	}
 	return scenario{name: name, env: env, drain: delayDrain, check: check}
 }
@@ -51,7 +51,7 @@ func checkBaseline(_ *scenario, _, run *outcome) []Line {
 }
 
 func checkConstant(s *scenario, baseline, run *outcome) []Line {
-	fault := "delay " + strings.TrimSuffix(s.env[controlplane.FaultDelay], "+"+spread)
+	fault := "delay " + strings.TrimSuffix(s.env[faults.EnvDelay], "+"+spread)
 	var lines []Line
 	for _, q := range []float64{0.50, 0.99} {
 		lines = append(lines, delayLine(fault, q,
@@ -61,7 +61,7 @@ func checkConstant(s *scenario, baseline, run *outcome) []Line {
 }
 
 func checkDistribution(s *scenario, baseline, run *outcome) []Line {
-	fault := "delay " + s.env[controlplane.FaultDelay]
+	fault := "delay " + s.env[faults.EnvDelay]
 	cost := baseline.measured(0.50) - baseline.injected(0.50)
 	var lines []Line
 	for _, q := range []float64{0.50, 0.99} {

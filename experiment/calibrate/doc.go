@@ -1,6 +1,6 @@
 // Package calibrate runs the harness against the embedded control plane with
 // known faults and compares what the results report with what the control plane
-// recorded that it injected (controlplane.FaultRecord).
+// recorded that it injected (faults.Record).
 //
 // Delays. Nothing but the delay may differ between two runs that are compared.
 // A push to hundreds of proxies keeps a small machine busy for longer than the

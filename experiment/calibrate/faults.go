@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/rows"
-	"github.com/xdsbench/xdsbench/target"
+	"github.com/xdsbench/xdsbench/mesh"
 )
 
 // smallFleet is the size below which larger shares are chosen, so that every
@@ -23,21 +23,21 @@ func faultScenario(cfg Config) scenario {
 		unserved, order = "0.15", "0.3"
 	}
 	return scenario{name: "faults", drain: faultDrain, check: checkFaults, env: map[string]string{
-		controlplane.FaultUnserved:  unserved,
-		controlplane.FaultStale:     "0.02",
-		controlplane.FaultLost:      "5",
-		controlplane.FaultDuplicate: "0.05",
-		controlplane.FaultOrder:     order,
+		faults.EnvUnserved:  unserved,
+		faults.EnvStale:     "0.02",
+		faults.EnvLost:      "5",
+		faults.EnvDuplicate: "0.05",
+		faults.EnvOrder:     order,
 	}}
 }
 
 // prediction is what the record says that a result must show.
 type prediction struct {
-	unserved  map[string]bool // proxies
-	lost      map[uint64]bool // mutations
+	unserved    map[string]bool // proxies
+	lost        map[uint64]bool // mutations
 	undelivered map[string]int  // pairs, by proxy
-	diverged  map[string]int  // clusters, by proxy
-	mutations map[uint64]fate
+	diverged    map[string]int  // clusters, by proxy
+	mutations   map[uint64]fate
 }
 
 // fate is what becomes of the pairs of one mutation.
@@ -60,14 +60,14 @@ func predict(run *outcome) *prediction {
 		}
 		stale[pair.Cluster][pair.Proxy] = true
 	}
-	lost := make(map[controlplane.LostUpdate]bool)
+	lost := make(map[faults.LostUpdate]bool)
 	for _, update := range run.record.Lost {
 		lost[update] = true
 	}
 	for cluster, changes := range byCluster(run.result.MutationRows) {
 		last := 0 // the newest update that was not lost, counted from 1
 		for i, row := range changes {
-			p.lost[row.Seq] = lost[controlplane.LostUpdate{Cluster: cluster, Update: i + 1}]
+			p.lost[row.Seq] = lost[faults.LostUpdate{Cluster: cluster, Update: i + 1}]
 			if !p.lost[row.Seq] {
 				last = i + 1
 			}
@@ -110,7 +110,7 @@ func byCluster(changes []rows.Mutation) map[string][]rows.Mutation {
 	groups := make(map[string][]rows.Mutation)
 	for _, row := range changes {
 		namespace, service, _ := strings.Cut(row.Service, "/")
-		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(target.DefaultClusterName)
+		name := strings.NewReplacer("{namespace}", namespace, "{service}", service, "{port}", "80").Replace(mesh.DefaultClusterName)
 		groups[name] = append(groups[name], row)
 	}
 	return groups

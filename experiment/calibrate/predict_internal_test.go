@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/controlplane/faults"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/rows"
 )
@@ -20,9 +20,9 @@ const (
 // the first and the last. The rows are what a right harness reports.
 func faulty() *outcome {
 	return &outcome{
-		record: controlplane.FaultRecord{
-			Unserved: []string{"p1"}, Stale: []controlplane.StaleCluster{{Proxy: "p2", Cluster: clusterA}}, StaleResources: 2,
-			Lost: []controlplane.LostUpdate{
+		record: faults.Record{
+			Unserved: []string{"p1"}, Stale: []faults.StaleCluster{{Proxy: "p2", Cluster: clusterA}}, StaleResources: 2,
+			Lost: []faults.LostUpdate{
 				{Cluster: clusterB, Update: 1}, {Cluster: clusterA, Update: 2}, {Cluster: clusterB, Update: 3},
 			},
 			DuplicateResources: 1, EarlyResources: 3,

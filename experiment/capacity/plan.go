@@ -162,7 +162,7 @@ func at(p *profiles.Profile, field string) any {
 func isRate(p *profiles.Profile, field string) bool {
 	text, ok := at(p, field).(string)
 	_, err := rate.Parse(text)
-	return ok && err == nil && strings.HasSuffix(text, "/s") && !strings.HasPrefix(field, "target.") && !strings.HasPrefix(field, "slo.")
+	return ok && err == nil && strings.HasSuffix(text, "/s") && profiles.RoleOf(field) == profiles.RoleLoad
 }
 
 func isNumber(p *profiles.Profile, field string) error {
@@ -219,7 +219,7 @@ func (p *Plan) Validate() error {
 	if p.Soak.Duration < 0 {
 		errs = append(errs, fmt.Errorf("--soak: %s: must not be negative", p.Soak.Duration))
 	}
-	errs = append(errs, harness.Validate(p.Base))
+	errs = append(errs, harness.CheckRunnable(p.Base))
 	if errors.Join(errs...) == nil && p.Grow.Field != "" {
 		errs = append(errs, p.validateEnds())
 	}
@@ -232,14 +232,14 @@ func (p *Plan) validateEnds() error {
 	for _, v := range []float64{p.Grow.From, p.Grow.To} {
 		at, err := p.Base.With(p.Grow.setting(v))
 		if err == nil {
-			err = harness.Validate(at)
+			err = harness.CheckRunnable(at)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--grow: at %s: %w", p.Grow.setting(v), err))
 		}
 	}
 	if p.Soak.Duration > 0 {
-		if err := harness.Validate(p.soakProfile(p.Base)); err != nil {
+		if err := harness.CheckRunnable(p.soakProfile(p.Base)); err != nil {
 			errs = append(errs, fmt.Errorf("--soak %s: %w", p.Soak.Duration, err))
 		}
 	}

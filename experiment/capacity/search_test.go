@@ -221,7 +221,7 @@ func TestGrowNamesEveryProblem(t *testing.T) {
 		"proxies=500..100":           "FROM (500) is above TO (100)",
 		"proxies=0..100":             "must be above 0",
 		"proxies=1.5..100":           "takes whole numbers only",
-		"proxies=a..b":               `rate "b"`,
+		"proxies=a..b":               `"b" is not a rate`,
 		"mesh.servces=1..2":          "unknown field",
 		"proxies.variant=1..2":       "variant",
 		"target.env.NAME=1..2":       "neither a whole number nor a rate",

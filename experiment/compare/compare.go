@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -19,8 +18,12 @@ func Compare(before, after *Set, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Schema: Schema, Old: before.info(), New: after.info(),
+		Schema: schema, Old: before.info(), New: after.info(),
 		Alpha: o.Alpha, Threshold: o.Threshold, Regressions: []Regression{},
+		Environment: environmentDifferences(before, after), Profile: profileDifferences(before, after),
+	}
+	if err := r.checkLoad(&o); err != nil {
+		return nil, err
 	}
 	r.Metrics = collectMetrics(before, after, &o)
 	if len(r.Metrics) == 0 {
@@ -34,59 +37,9 @@ func Compare(before, after *Set, o Options) (*Report, error) {
 			r.Regressions = append(r.Regressions, Regression{Metric: m.Name, Reason: m.reason()})
 		}
 	}
-	addNoise(r.Metrics, before, after)
-	r.Environment, r.Profile = environment(before, after), profile(before, after)
+	addScatter(r.Metrics, before, after)
 	r.conclude(before, after)
 	return r, nil
-}
-
-// whole counts the runs that were not cut short: the samples.
-func (s *Set) whole() (n int) {
-	for _, run := range s.Runs {
-		if !run.Result.Partial {
-			n++
-		}
-	}
-	return n
-}
-
-// checkWhole makes sure that a set has a sample.
-func (s *Set) checkWhole() error {
-	if s.whole() == 0 {
-		return fmt.Errorf("%s: every run in it was cut short: there is nothing to compare", s.Path)
-	}
-	return nil
-}
-
-// disjoint makes sure that no run is on both sides.
-func disjoint(before, after *Set) error {
-	for _, run := range after.Runs {
-		if slices.ContainsFunc(before.Runs, run.same) {
-			return fmt.Errorf("%s is in both sets, %s and %s: name two that have no run in common", run.Path, before.Path, after.Path)
-		}
-	}
-	return nil
-}
-
-// same reports whether both are one run, or a copy of it.
-func (r Run) same(other Run) bool {
-	return r.Path == other.Path || r.id() != "" && r.id() == other.id()
-}
-
-// id is the run's own; empty if its result does not tell.
-func (r Run) id() string {
-	if r.Result.Environment == nil {
-		return ""
-	}
-	return r.Result.Environment.RunID
-}
-
-func (s *Set) info() SetInfo {
-	info := SetInfo{Path: s.Path}
-	for _, run := range s.Runs {
-		info.Runs = append(info.Runs, run.Path)
-	}
-	return info
 }
 
 // values lists a metric's values, and its unit.
@@ -129,20 +82,20 @@ func collectMetrics(before, after *Set, o *Options) []Metric {
 // newMetric says what a metric is; false if it is not to be shown.
 func newMetric(name string, all []rule, slo map[string]string, o *Options) (Metric, bool) {
 	rule, place := ruleOf(name, all)
-	better, limited := slo[name]
+	direction, limited := slo[name]
 	limit, own := o.threshold(name)
 	named := o.named(name)
-	shown := named || own || limited || rule.usual || o.All
+	shown := named || own || limited || rule.shown || o.All
 	if len(o.Metrics) > 0 {
 		shown = named
 	}
-	if rule.better != Neither {
-		better = rule.better
+	if rule.better != neither {
+		direction = rule.better
 	}
 	return Metric{
-		Name: name, Group: groups()[rule.group], Better: better,
+		Name: name, Group: groups()[rule.group], Better: direction,
 		Threshold: limit, MustBeZero: rule.role == zero, place: place,
-		Deciding: better != Neither && rule.decides(named, own || limited),
+		Deciding: direction != neither && rule.decides(named, own || limited),
 	}, shown
 }
 
@@ -166,9 +119,9 @@ func slos(sets ...*Set) map[string]string {
 	for _, set := range sets {
 		for _, run := range set.Runs {
 			for _, s := range run.Result.SLO {
-				found[s.Metric] = Lower
+				found[s.Metric] = lower
 				if strings.HasPrefix(strings.TrimSpace(s.Limit), ">=") {
-					found[s.Metric] = Higher
+					found[s.Metric] = higher
 				}
 			}
 		}
@@ -193,7 +146,7 @@ func (m *Metric) measure(before, after *Set) {
 	if slices.Min(both) < slices.Max(both) {
 		p := pValue(old, current)
 		m.P = &p
-		m.counting = m.Deciding && !m.appeared()
+		m.counted = m.Deciding && !m.appeared()
 	}
 }
 
@@ -208,7 +161,7 @@ func (r *Report) correct() {
 	for i := range r.Metrics {
 		switch m := &r.Metrics[i]; {
 		case m.P == nil:
-		case m.counting:
+		case m.counted:
 			deciding = append(deciding, m)
 		default:
 			rest = append(rest, m)
@@ -233,22 +186,22 @@ func setCorrected(metrics []*Metric, correct func([]float64) []float64) {
 func (r *Report) conclude(before, after *Set) {
 	r.RunsNeeded = runsNeeded(r.Alpha / float64(max(r.Deciding, 1)))
 	n, m := before.whole(), after.whole()
-	tooFew := r.Deciding > 0 && smallestP(n, m) > r.Alpha/float64(r.Deciding)
+	cannotTell := r.Deciding > 0 && smallestP(n, m) > r.Alpha/float64(r.Deciding)
 	switch {
 	case len(r.Regressions) > 0:
 		r.Conclusion = Regressed
-	case tooFew:
-		r.Conclusion = Undecided
+	case cannotTell:
+		r.Conclusion = undecided
 	default:
-		r.Conclusion = NotRegressed
+		r.Conclusion = notRegressed
 	}
-	if tooFew {
+	if cannotTell {
 		r.Warnings = append(r.Warnings, fmt.Sprintf(
 			"too few repeats to tell: %d and %d; at least %d each are needed for %s at a level of %v; with --metric fewer decide, and fewer runs may do",
-			n, m, r.RunsNeeded, plural(r.Deciding, "deciding metric that varies", "deciding metrics that vary"), r.Alpha))
+			n, m, r.RunsNeeded, r.varying(), r.Alpha))
 	}
 	for _, x := range r.Metrics {
-		if x.Deciding && x.Verdict == Absent {
+		if x.Deciding && x.Verdict == absent {
 			r.Warnings = append(r.Warnings, x.Name+" decides, but only one side has it: it was not judged")
 		}
 	}
@@ -259,35 +212,34 @@ func (r *Report) conclude(before, after *Set) {
 	r.Warnings = append(r.Warnings, caveats(after, "new")...)
 }
 
-// addNoise says of quantiles of single runs how they lie to what a run's own
-// scatter explains.
-func addNoise(metrics []Metric, before, after *Set) {
+// addScatter says of quantiles of single runs how they lie to what the scatter within
+// each run explains.
+func addScatter(metrics []Metric, before, after *Set) {
 	if len(before.Runs) != 1 || len(after.Runs) != 1 {
 		return
 	}
-	old, current := noise(before.Runs[0].Result), noise(after.Runs[0].Result)
+	old, current := scatter(before.Runs[0].Result), scatter(after.Runs[0].Result)
 	for i := range metrics {
 		m := &metrics[i]
 		a, ok := old[m.Name]
 		b, okToo := current[m.Name]
 		switch {
-		case !ok || !okToo || m.Verdict != TooFew:
+		case !ok || !okToo || m.Verdict != tooFew:
 		case a.Overlaps(b):
-			m.Note = "within one run's noise"
+			m.Note = "within-run scatter overlaps"
 		default:
-			m.Note = fmt.Sprintf("beyond one run's noise: %s to %s, %s to %s",
-				report.Amount(a.Low, "s"), report.Amount(a.High, "s"), report.Amount(b.Low, "s"), report.Amount(b.High, "s"))
+			m.Note = fmt.Sprintf("beyond within-run scatter: %s, %s", units.Range(a.Low, a.High, "s"), units.Range(b.Low, b.High, "s"))
 		}
 	}
 }
 
-func noise(r *result.Result) map[string]result.Range {
-	intervals := make(map[string]result.Range)
-	if r.Propagation != nil && r.Propagation.Noise != nil {
-		n := r.Propagation.Noise
-		maps.Copy(intervals, map[string]result.Range{
-			"propagation.all.p50": n.P50, "propagation.all.p90": n.P90, "propagation.all.p99": n.P99,
-		})
+// scatter returns the intervals of quantiles within one run, by their metrics.
+func scatter(r *result.Result) map[string]result.Range {
+	if r.Propagation == nil || r.Propagation.Noise == nil {
+		return nil
 	}
-	return intervals
+	n := r.Propagation.Noise
+	return map[string]result.Range{
+		"propagation.all.p50": n.P50, "propagation.all.p90": n.P90, "propagation.all.p99": n.P99,
+	}
 }

@@ -12,7 +12,7 @@ import (
 func TestEqualBuildsShowNoRegression(t *testing.T) {
 	for seed := range uint64(10) {
 		r := compared(t, set(t, 2*seed, 5), set(t, 2*seed+1, 5), options())
-		if r.Conclusion != compare.NotRegressed || len(r.Regressions) > 0 {
+		if r.Conclusion != "no regression found" || len(r.Regressions) > 0 {
 			t.Errorf("seed %d: %s, %v", seed, r.Conclusion, r.Regressions)
 		}
 	}
@@ -44,7 +44,7 @@ func TestAShiftIsFoundWithItsSign(t *testing.T) {
 	before, after := set(t, 1, 5), set(t, 2, 5, slower(5))
 	r := compared(t, before, after, options())
 	m := metric(t, r, "propagation.all.p99")
-	if r.Conclusion != compare.Regressed || m.Verdict != compare.Worse || !m.Significant || !m.Regression || *m.Change < 3 || *m.P > 0.01 || *m.Corrected > 0.05 {
+	if r.Conclusion != compare.Regressed || m.Verdict != "worse" || !m.Significant || !m.Regression || *m.Change < 3 || *m.P > 0.01 || *m.Corrected > 0.05 {
 		t.Errorf("%s: %+v", r.Conclusion, m)
 	}
 	if got := regressed(r); !slices.Equal(got, []string{"propagation.all.p50", "propagation.all.p99"}) {
@@ -52,14 +52,14 @@ func TestAShiftIsFoundWithItsSign(t *testing.T) {
 	}
 	r = compared(t, after, before, options())
 	m = metric(t, r, "propagation.all.p99")
-	if r.Conclusion != compare.NotRegressed || m.Verdict != compare.Better || *m.Change > -0.7 {
+	if r.Conclusion != "no regression found" || m.Verdict != "better" || *m.Change > -0.7 {
 		t.Errorf("the other way: %s: %+v", r.Conclusion, m)
 	}
 }
 
 func TestHigherIsBetterWhereItIs(t *testing.T) {
 	r := compared(t, set(t, 1, 5), set(t, 2, 5, func(r *result.Result, n int) { r.Mutations.Complete = 10 + n%2 }), options())
-	if m := metric(t, r, "mutations.complete"); m.Verdict != compare.Worse || m.Deciding || m.Regression {
+	if m := metric(t, r, "mutations.complete"); m.Verdict != "worse" || m.Deciding || m.Regression {
 		t.Errorf("%+v", m)
 	}
 }
@@ -116,7 +116,7 @@ func TestSLOsOfTheProfileDecide(t *testing.T) {
 func TestTooFewRunsAreSaidAndNotTakenForNoRegression(t *testing.T) {
 	for _, runs := range []int{1, 3, 4} {
 		r := compared(t, set(t, 1, runs), set(t, 2, runs, slower(5)), options())
-		if r.Conclusion != compare.Undecided || r.RunsNeeded != 5 || len(r.Regressions) > 0 {
+		if r.Conclusion != "too few runs to tell" || r.RunsNeeded != 5 || len(r.Regressions) > 0 {
 			t.Errorf("%d runs: %s, needed %d", runs, r.Conclusion, r.RunsNeeded)
 		}
 		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "too few repeats to tell") }) {
@@ -134,9 +134,9 @@ func TestDefectsThatAppearAreARegressionInASingleRun(t *testing.T) {
 	for name, spoil := range map[string]change{
 		"propagation.undelivered":   func(r *result.Result, n int) { r.Propagation.Undelivered = int64(n / 2) },
 		"propagation.unknownStates": func(r *result.Result, n int) { r.Propagation.UnknownStates = int64(n / 2) },
-		"convergence.diverged":    func(r *result.Result, n int) { r.Convergence.Diverged = n / 2 },
-		"proxies.neverReady":      func(r *result.Result, n int) { r.Proxies.Ready -= n / 2 },
-		"errors":                  func(r *result.Result, n int) { r.Errors = make([]string, n/2) },
+		"convergence.diverged":      func(r *result.Result, n int) { r.Convergence.Diverged = n / 2 },
+		"proxies.neverReady":        func(r *result.Result, n int) { r.Proxies.Ready -= n / 2 },
+		"errors":                    func(r *result.Result, n int) { r.Errors = make([]string, n/2) },
 	} {
 		r := compared(t, set(t, 1, 3), set(t, 2, 3, spoil), options())
 		if got := regressed(r); !slices.Equal(got, []string{name}) || !strings.Contains(r.Regressions[0].Reason, "1 of 3 new ones") {
@@ -191,10 +191,10 @@ func TestVolumesOfTheVariantsAreLinedUpByType(t *testing.T) {
 		r.Profile = []byte(strings.Replace(string(r.Profile), "sotw", "delta", 1))
 	}
 	r := compared(t, set(t, 1, 5), set(t, 2, 5, delta), options())
-	if m := metric(t, r, "volume.byType.eds.bytes"); m.Verdict != compare.Better || m.Unit != "bytes" {
+	if m := metric(t, r, "volume.byType.eds.bytes"); m.Verdict != "better" || m.Unit != "bytes" {
 		t.Errorf("%+v", m)
 	}
-	if m := metric(t, r, "volume.byType.cds.bytes"); m.Verdict != compare.Absent || m.New != nil || m.P != nil {
+	if m := metric(t, r, "volume.byType.cds.bytes"); m.Verdict != "absent" || m.New != nil || m.P != nil {
 		t.Errorf("%+v", m)
 	}
 	if len(r.Profile) != 1 || r.Profile[0].Field != "proxies.variant" || r.Profile[0].Old[0] != "sotw" || r.Profile[0].New[0] != "delta" {
@@ -202,15 +202,15 @@ func TestVolumesOfTheVariantsAreLinedUpByType(t *testing.T) {
 	}
 }
 
-func TestOneRunEachSaysWhatLiesWithinItsNoise(t *testing.T) {
+func TestOneRunEachSaysWhatLiesWithinItsScatter(t *testing.T) {
 	noisy := func(low, high float64) change {
 		return func(r *result.Result, _ int) {
 			r.Propagation.Noise = &result.Noise{P50: result.Range{Low: low, High: high}}
 		}
 	}
-	for note, high := range map[string]float64{"within one run's noise": 3, "beyond one run's noise": 1.5} {
+	for note, high := range map[string]float64{"within-run scatter overlaps": 3, "beyond within-run scatter": 1.5} {
 		r := compared(t, set(t, 1, 1, noisy(1, high)), set(t, 2, 1, noisy(2, 4)), options())
-		if m := metric(t, r, "propagation.all.p50"); m.Verdict != compare.TooFew || !strings.HasPrefix(m.Note, note) {
+		if m := metric(t, r, "propagation.all.p50"); m.Verdict != "too few" || !strings.HasPrefix(m.Note, note) {
 			t.Errorf("want %q: %+v", note, m)
 		}
 	}
@@ -220,5 +220,38 @@ func TestNoRunMayBeOnBothSides(t *testing.T) {
 	s := set(t, 1, 2)
 	if _, err := compare.Compare(s, s, options()); err == nil || !strings.Contains(err.Error(), "in both sets") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+func TestRunsUnderDifferentLoadAreRefusedWithWhatDiffers(t *testing.T) {
+	profile := func(old, now string) change {
+		return func(r *result.Result, _ int) { r.Profile = []byte(strings.Replace(string(r.Profile), old, now, 1)) }
+	}
+	more, faster := profile(`"count":50`, `"count":80,"variant":"delta"`), profile("5/s", "9/s")
+	before, after := set(t, 1, 2), set(t, 2, 2, profile(`,"variant":"sotw"`, ""), more, faster, profile(`{"name"`, `{"seed":9,"name"`))
+	_, err := compare.Compare(before, after, options())
+	for _, want := range []string{"churn[0].rate: 5/s -> 9/s", "proxies.count: 50 -> 80", "--allow-different-load"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	for _, setting := range []string{"variant", "seed"} {
+		if err != nil && strings.Contains(err.Error(), setting) {
+			t.Errorf("%s is no load: %v", setting, err)
+		}
+	}
+	o := options()
+	o.AllowDifferentLoad = true
+	if r := compared(t, before, after, o); !strings.Contains(strings.Join(r.Warnings, "\n"), "not under the same load") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+}
+
+func TestAFieldThatIsNewerThanAResultHasItsDefault(t *testing.T) {
+	explicit := func(r *result.Result, _ int) {
+		r.Profile = []byte(strings.Replace(string(r.Profile), `"proxies":{`, `"proxies":{"streamsPerConnection":1,"reconnect":{"max":"30s"},`, 1))
+	}
+	if r := compared(t, set(t, 1, 1), set(t, 2, 1, explicit), options()); len(r.Profile) > 0 {
+		t.Errorf("differences %v", r.Profile)
 	}
 }

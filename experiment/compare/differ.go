@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,66 +9,79 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
-	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 )
-
-// absent stands for a field that a run does not have.
-const absent = "absent"
 
 // maxListed bounds lists in warnings.
 const maxListed = 3
 
-// fieldsOf returns the fields of one run by their names.
-type fieldsOf func(r *result.Result) map[string]string
+// fields are what a run was made with, by their names.
+type fields map[string]string
 
-// profileFields are those of the resolved profile; none if it cannot be read.
-func profileFields(r *result.Result) map[string]string {
-	fields, err := experiment.Leaves(r.Profile)
+// profileFields are those of the resolved profile, with the defaults of fields that
+// are newer than the result; none if it cannot be read.
+func profileFields(r *result.Result) fields {
+	data, p := []byte(r.Profile), profiles.Default()
+	if json.Unmarshal(data, &p) == nil {
+		if whole, err := json.Marshal(&p); err == nil {
+			data = whole
+		}
+	}
+	found, err := experiment.Leaves(data)
 	if err != nil {
 		return nil
 	}
-	return fields
+	return found
 }
 
 // environmentFields are what may change the numbers; the times and names of runs
 // are not among them. What the profile has under target.env is not repeated.
-func environmentFields(r *result.Result) map[string]string {
+func environmentFields(r *result.Result, profile fields) fields {
 	e := r.Environment
 	if e == nil {
 		return nil
 	}
-	fields := map[string]string{
+	found := fields{
 		"target": e.Target, "os": e.OS, "kernel": e.Kernel, "cpuModel": e.CPUModel,
 		"cpus": strconv.Itoa(e.CPUs), "gomaxprocs": strconv.Itoa(e.GOMAXPROCS),
-		"memory": report.Amount(float64(e.Memory), "bytes"),
+		"memory": units.Bytes(e.Memory),
 	}
 	for name, version := range e.Versions {
-		fields["versions."+name] = version
+		found["versions."+name] = version
 	}
-	inProfile := profileFields(r)
 	for name, value := range e.TargetEnv {
-		if _, ok := inProfile["target.env."+name]; !ok && name != "PATH" && name != "HOME" {
-			fields["targetEnv."+name] = value
+		if _, ok := profile["target.env."+name]; !ok && name != "PATH" && name != "HOME" {
+			found["targetEnv."+name] = value
 		}
 	}
-	return fields
+	return found
 }
 
-func environment(before, after *Set) []Difference {
-	inProfile := make(map[string]bool)
-	for _, run := range slices.Concat(before.Runs, after.Runs) {
-		for name := range profileFields(run.Result) {
-			inProfile[strings.Replace(name, "target.env.", "targetEnv.", 1)] = true
-		}
+func ofProfile(r Run) fields     { return r.profile }
+func ofEnvironment(r Run) fields { return r.environment }
+
+// profileDifferences lists the fields of the profile in which the sets differ.
+func profileDifferences(before, after *Set) []Difference {
+	return differing(before, after, ofProfile)
+}
+
+// environmentDifferences does so of the environment, but for what one side's profile
+// sets: that is a difference of the profiles.
+func environmentDifferences(before, after *Set) []Difference {
+	set := func(d Difference) bool {
+		name, ok := strings.CutPrefix(d.Field, "targetEnv.")
+		return ok && slices.ContainsFunc(slices.Concat(before.Runs, after.Runs), func(r Run) bool {
+			_, inProfile := r.profile["target.env."+name]
+			return inProfile
+		})
 	}
-	return slices.DeleteFunc(differences(before, after, environmentFields), func(d Difference) bool { return inProfile[d.Field] })
+	return slices.DeleteFunc(differing(before, after, ofEnvironment), set)
 }
 
-func profile(before, after *Set) []Difference { return differences(before, after, profileFields) }
-
-// differences lists the fields whose values are not the same in both sets.
-func differences(before, after *Set, of fieldsOf) []Difference {
+// differing lists the fields whose values are not the same in both sets.
+func differing(before, after *Set, of func(Run) fields) []Difference {
 	old, current := valuesByField(before, of), valuesByField(after, of)
 	names := maps.Clone(old)
 	maps.Copy(names, current)
@@ -83,27 +97,24 @@ func differences(before, after *Set, of fieldsOf) []Difference {
 
 func orAbsent(values []string) []string {
 	if len(values) == 0 {
-		return []string{absent}
+		return []string{string(absent)}
 	}
 	return values
 }
 
 // valuesByField lists the different values that each field has in a set.
-func valuesByField(s *Set, of fieldsOf) map[string][]string {
-	var runs []map[string]string
+func valuesByField(s *Set, of func(Run) fields) map[string][]string {
 	values := make(map[string][]string)
 	for _, run := range s.Runs {
-		fields := of(run.Result)
-		runs = append(runs, fields)
-		for name := range fields {
+		for name := range of(run) {
 			values[name] = nil
 		}
 	}
 	for name := range values {
-		for _, fields := range runs {
-			value, ok := fields[name]
+		for _, run := range s.Runs {
+			value, ok := of(run)[name]
 			if !ok {
-				value = absent
+				value = string(absent)
 			}
 			values[name] = append(values[name], value)
 		}
@@ -118,8 +129,8 @@ func caveats(s *Set, side string) []string {
 	var found []string
 	for _, part := range []struct {
 		what string
-		of   fieldsOf
-	}{{"profiles", profileFields}, {"environments", environmentFields}} {
+		of   func(Run) fields
+	}{{"profiles", ofProfile}, {"environments", ofEnvironment}} {
 		if mixed := mixedFields(s, part.of); len(mixed) > 0 {
 			found = append(found, fmt.Sprintf("the %s runs are not repeats of one another: their %s differ in %s", side, part.what, strings.Join(mixed, "; ")))
 		}
@@ -130,12 +141,15 @@ func caveats(s *Set, side string) []string {
 	if cut := len(s.Runs) - s.whole(); cut > 0 {
 		found = append(found, fmt.Sprintf("%d of %d %s runs were cut short and are left out", cut, len(s.Runs), side))
 	}
-	return append(found, doubts(s, side)...)
+	if bad := questionable(s); len(bad) > 0 {
+		found = append(found, fmt.Sprintf("%d of %d %s runs are questionable: %s", len(bad), len(s.Runs), side, listed(bad)))
+	}
+	return found
 }
 
 // mixedFields lists the fields in which the runs of a set differ. Repeats may
 // have seeds of their own.
-func mixedFields(s *Set, of fieldsOf) []string {
+func mixedFields(s *Set, of func(Run) fields) []string {
 	var mixed []string
 	byField := valuesByField(s, of)
 	for _, name := range slices.Sorted(maps.Keys(byField)) {
@@ -151,20 +165,20 @@ func repeated(s *Set) []string {
 	seen := make(map[string]int)
 	var twice []string
 	for _, run := range s.Runs {
-		if e := run.Result.Environment; e != nil && e.RunID != "" {
-			if seen[e.RunID]++; seen[e.RunID] == 2 {
-				twice = append(twice, e.RunID)
+		if id := run.id(); id != "" {
+			if seen[id]++; seen[id] == 2 {
+				twice = append(twice, id)
 			}
 		}
 	}
 	return twice
 }
 
-// doubts says which runs should not be trusted, and why.
-func doubts(s *Set, side string) []string {
+// questionable names the runs that should not be trusted, and why.
+func questionable(s *Set) []string {
 	var which []string
 	for _, run := range s.Runs {
-		reasons := experiment.Doubts(run.Result)
+		reasons := experiment.Questionable(run.Result)
 		for _, slo := range run.Result.SLO {
 			if !slo.Pass {
 				reasons = append(reasons, "missed the SLO "+slo.Metric)
@@ -174,10 +188,7 @@ func doubts(s *Set, side string) []string {
 			which = append(which, fmt.Sprintf("%s (%s)", run.Path, strings.Join(reasons, "; ")))
 		}
 	}
-	if len(which) == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %d %s runs are in doubt: %s", len(which), len(s.Runs), side, listed(which))}
+	return which
 }
 
 // listed joins the first few of a list.

@@ -5,30 +5,30 @@ import (
 	"math"
 	"slices"
 
-	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/internal/units"
 )
 
 // judge gives the metric its verdict.
 func (m *Metric) judge(alpha float64) {
 	switch {
 	case m.Old == nil || m.New == nil:
-		m.Verdict = Absent
+		m.Verdict = absent
 	case m.P == nil:
-		m.Verdict = Equal
+		m.Verdict = equal
 	case m.appeared():
-		m.Verdict, m.Significant, m.Regression = Worse, true, true
+		m.Verdict, m.Significant, m.Regression = worse, true, true
 		m.Note = "must be 0"
 	case smallestP(m.Old.N, m.New.N) > alpha:
-		m.Verdict = TooFew
+		m.Verdict = tooFew
 	case *m.P > alpha:
-		m.Verdict = Similar
+		m.Verdict = similar
 	default:
 		m.Verdict = m.direction()
 		m.Significant = *m.Corrected <= alpha
-		m.Regression = m.Deciding && m.Significant && m.Verdict == Worse && m.beyond()
+		m.Regression = m.Deciding && m.Significant && m.Verdict == worse && m.beyond()
 	}
-	if m.Significant && m.Verdict == Worse && m.Deciding && !m.Regression {
-		m.Note = "not beyond the threshold of " + percent(m.Threshold)
+	if m.Significant && m.Verdict == worse && m.Deciding && !m.Regression {
+		m.Note = "not beyond the threshold of " + units.Percent(m.Threshold)
 	}
 }
 
@@ -39,12 +39,12 @@ func (m *Metric) direction() Verdict {
 		rise = mean(m.New.Values) - mean(m.Old.Values)
 	}
 	switch {
-	case m.Better == Neither:
-		return Changed
-	case (rise < 0) == (m.Better == Lower):
-		return Better
+	case m.Better == neither:
+		return changed
+	case (rise < 0) == (m.Better == lower):
+		return better
 	}
-	return Worse
+	return worse
 }
 
 // beyond reports whether the change exceeds the threshold; one from zero does.
@@ -54,7 +54,7 @@ func (m *Metric) beyond() bool {
 
 // reason says in one line why the metric is a regression.
 func (m *Metric) reason() string {
-	old, current := report.Amount(m.Old.Median, m.Unit), report.Amount(m.New.Median, m.Unit)
+	old, current := units.Amount(m.Old.Median, m.Unit), units.Amount(m.New.Median, m.Unit)
 	if m.appeared() {
 		affected := 0
 		for _, v := range m.New.Values {
@@ -63,10 +63,10 @@ func (m *Metric) reason() string {
 			}
 		}
 		return fmt.Sprintf("0 in every old run, up to %s in %d of %d new ones; it must be 0, whatever the statistics",
-			report.Amount(slices.Max(m.New.Values), m.Unit), affected, m.New.N)
+			units.Amount(slices.Max(m.New.Values), m.Unit), affected, m.New.N)
 	}
 	return fmt.Sprintf("%s to %s (%s), p %s, %s corrected; threshold %s",
-		old, current, m.change(), probability(*m.P), probability(*m.Corrected), percent(m.Threshold))
+		old, current, m.change(), probability(*m.P), probability(*m.Corrected), units.Percent(m.Threshold))
 }
 
 func mean(values []float64) float64 {

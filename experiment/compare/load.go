@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
 )
@@ -17,7 +18,9 @@ type Run struct {
 	// Path is its file.
 	Path   string
 	Result *result.Result
-	values map[string]metric.Value
+
+	values               map[string]metric.Value
+	profile, environment fields
 }
 
 // Set is the runs of one side.
@@ -96,7 +99,9 @@ func loadRun(file string) (Run, error) {
 // newRun takes the numbers that the file has. One that another version of
 // xdsbench did not write is absent, not zero.
 func newRun(file string, r *result.Result, inFile map[string]string) Run {
-	run := Run{Path: file, Result: r, values: make(map[string]metric.Value)}
+	observe.AddWork(r)
+	run := Run{Path: file, Result: r, values: make(map[string]metric.Value), profile: profileFields(r)}
+	run.environment = environmentFields(r, run.profile)
 	if r.Partial {
 		return run // no sample: what was pending when it was cut short counts as undelivered
 	}

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"github.com/xdsbench/xdsbench/result/metric"
 )
 
@@ -12,11 +14,11 @@ const (
 	neverReady = "proxies.neverReady"
 )
 
-// Which way of a metric is better.
+// The directions in which a metric gets better.
 const (
-	Lower   = "lower"
-	Higher  = "higher"
-	Neither = ""
+	lower   = "lower"
+	higher  = "higher"
+	neither = ""
 )
 
 // role is what a metric is for.
@@ -43,150 +45,81 @@ const (
 	other
 )
 
+// Whether a metric is shown without --all.
+const (
+	shown  = true
+	hidden = false
+)
+
 // rule says what the metrics of a pattern are.
 type rule struct {
 	pattern string
 	group   int
 	better  string
 	role    role
-	// usual metrics are shown without --all.
-	usual bool
+	shown   bool
+}
+
+// alike returns rules that differ in their patterns only.
+func alike(group int, better string, role role, shown bool, patterns ...string) []rule {
+	var all []rule
+	for _, pattern := range patterns {
+		all = append(all, rule{pattern, group, better, role, shown})
+	}
+	return all
 }
 
 // rules are in the order of the table; the first whose pattern matches holds.
 func rules() []rule {
-	var all []rule
-	for _, part := range [][]rule{latencyRules(), correctnessRules(), volumeRules(), planeRules(), harnessRules()} {
-		all = append(all, part...)
-	}
-	return append(all, rule{"*", other, Neither, inform, false})
-}
+	return slices.Concat(
+		alike(latency, lower, gate, shown, "propagation.all.p50", "propagation.all.p99"),
+		alike(latency, lower, flag, shown, "propagation.all.max", "propagation.firstProxy.p50", "propagation.lastProxy.p99", "sync.timeToReady.p99"),
+		alike(latency, neither, inform, hidden, "propagation.noise.*", "propagation.*.count", "sync.timeToReady.count", "sync.readyAgain.count", "mutations.writeTime.count"),
+		alike(latency, lower, flag, hidden, "propagation.*.*", "sync.timeToReady.*", "sync.readyAgain.*", "mutations.writeTime.*"),
 
-func latencyRules() []rule {
-	return []rule{
-		{"propagation.all.p50", latency, Lower, gate, true},
-		{"propagation.all.p99", latency, Lower, gate, true},
-		{"propagation.all.max", latency, Lower, flag, true},
-		{"propagation.firstProxy.p50", latency, Lower, flag, true},
-		{"propagation.lastProxy.p99", latency, Lower, flag, true},
-		{"sync.timeToReady.p99", latency, Lower, flag, true},
-		{"propagation.noise.*", latency, Neither, inform, false},
-		{"propagation.*.count", latency, Neither, inform, false},
-		{"propagation.*.*", latency, Lower, flag, false},
-		{"sync.timeToReady.count", latency, Neither, inform, false},
-		{"sync.timeToReady.*", latency, Lower, flag, false},
-		{"sync.readyAgain.count", latency, Neither, inform, false},
-		{"sync.readyAgain.*", latency, Lower, flag, false},
-		{"mutations.writeTime.count", latency, Neither, inform, false},
-		{"mutations.writeTime.*", latency, Lower, flag, false},
-	}
-}
+		alike(correctness, neither, inform, shown, "propagation.deliveries"),
+		alike(correctness, lower, zero, shown, "propagation.undelivered", "propagation.unknownStates", "convergence.diverged",
+			"convergence.staleEndpoints", "convergence.missingEndpoints", "convergence.missingClusters", "convergence.stuckWarming",
+			"acks.nacksInvalid", neverReady, contradictions),
+		alike(correctness, higher, flag, shown, "proxies.ready", "mutations.complete"),
+		alike(correctness, lower, flag, shown, "proxies.disconnects", "convergence.orderingViolations"),
+		alike(correctness, higher, flag, hidden, "proxies.connected"),
+		alike(correctness, lower, flag, hidden, "propagation.regressed", "propagation.recurred", "propagation.interrupted", "proxies.refused",
+			"proxies.failures.*", "mutations.incomplete", "mutations.failed", "convergence.staleEndpointsInOutage", "sync.unknownStates", "acks.nackLoopRate"),
 
-func correctnessRules() []rule {
-	return []rule{
-		{"propagation.deliveries", correctness, Neither, inform, true},
-		{"propagation.undelivered", correctness, Lower, zero, true},
-		{"propagation.unknownStates", correctness, Lower, zero, true},
-		{"convergence.diverged", correctness, Lower, zero, true},
-		{"convergence.staleEndpoints", correctness, Lower, zero, true},
-		{"convergence.missingEndpoints", correctness, Lower, zero, true},
-		{"convergence.missingClusters", correctness, Lower, zero, true},
-		{"convergence.stuckWarming", correctness, Lower, zero, true},
-		{"acks.nacksInvalid", correctness, Lower, zero, true},
-		{neverReady, correctness, Lower, zero, true},
-		{contradictions, correctness, Lower, zero, true},
-		{"proxies.ready", correctness, Higher, flag, true},
-		{"mutations.complete", correctness, Higher, flag, true},
-		{"proxies.disconnects", correctness, Lower, flag, true},
-		{"convergence.orderingViolations", correctness, Lower, flag, true},
-		{"propagation.regressed", correctness, Lower, flag, false},
-		{"propagation.recurred", correctness, Lower, flag, false},
-		{"propagation.interrupted", correctness, Lower, flag, false},
-		{"proxies.connected", correctness, Higher, flag, false},
-		{"proxies.refused", correctness, Lower, flag, false},
-		{"proxies.failures.*", correctness, Lower, flag, false},
-		{"mutations.incomplete", correctness, Lower, flag, false},
-		{"mutations.failed", correctness, Lower, flag, false},
-		{"convergence.staleEndpointsInOutage", correctness, Lower, flag, false},
-		{"sync.unknownStates", correctness, Lower, flag, false},
-		{"acks.nackLoopRate", correctness, Lower, flag, false},
-	}
-}
+		alike(volume, lower, gate, shown, "volume.wireBytes.in"),
+		alike(volume, lower, flag, shown, "volume.byType.*.bytes", "volume.byType.*.responses", "volume.duplicateResources"),
+		alike(volume, neither, inform, shown, "acks.sent", "acks.nacksInjected"),
+		alike(volume, lower, flag, shown, "sync.configBytesPerProxy.p50"),
+		alike(volume, neither, inform, hidden, "sync.configBytesPerProxy.count"),
+		alike(volume, lower, flag, hidden, "sync.configBytesPerProxy.*", "sync.configBytesByType.*", "sync.volume.*", "volume.*"),
 
-func volumeRules() []rule {
-	return []rule{
-		{"volume.wireBytes.in", volume, Lower, gate, true},
-		{"volume.byType.*.bytes", volume, Lower, flag, true},
-		{"volume.byType.*.responses", volume, Lower, flag, true},
-		{"volume.duplicateResources", volume, Lower, flag, true},
-		{"acks.sent", volume, Neither, inform, true},
-		{"acks.nacksInjected", volume, Neither, inform, true},
-		{"sync.configBytesPerProxy.p50", volume, Lower, flag, true},
-		{"sync.configBytesPerProxy.count", volume, Neither, inform, false},
-		{"sync.configBytesPerProxy.*", volume, Lower, flag, false},
-		{"sync.configBytesByType.*", volume, Lower, flag, false},
-		{"sync.volume.*", volume, Lower, flag, false},
-		{"volume.*", volume, Lower, flag, false},
-	}
-}
+		alike(plane, lower, gate, shown, "controlPlane.steady.cpuSeconds", "controlPlane.steady.peakRSSBytes"),
+		alike(plane, lower, flag, shown, "controlPlane.work.pushes"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.mutationsPerPush"),
+		// The stages are in the order in which a change passes them. Watch and wire are
+		// what the others leave, and negative at times.
+		alike(plane, lower, flag, shown, "controlPlane.stages.schedule.mean", "controlPlane.stages.write.mean"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.watch.mean"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.debounce.mean", "controlPlane.stages.pushContext.mean", "controlPlane.stages.queue.mean",
+			"controlPlane.stages.push.mean", "controlPlane.stages.send.mean"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.wire.mean"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.receive.mean", "controlPlane.stages.total.mean", "controlPlane.stages.ack.mean"),
+		alike(plane, neither, inform, hidden, "controlPlane.steady.wallSeconds", "controlPlane.stages.watch.*", "controlPlane.stages.wire.*"),
+		alike(plane, lower, flag, hidden, "controlPlane.steady.*", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes",
+			"controlPlane.stages.*.p50", "controlPlane.stages.*.p99", "controlPlane.signals.latency.*", "controlPlane.signals.errors.*",
+			"controlPlane.signals.saturation.*", "controlPlane.proxyStatus.stale", "controlPlane.proxyStatus.notSent"),
+		alike(plane, neither, inform, hidden, "controlPlane.*"),
 
-// stages are in the order in which a change passes them.
-func stages() []string {
-	return []string{
-		"schedule", "write", "watch", "debounce", "pushContext", "queue", "push", "send", "wire", "receive", "total", "ack",
-	}
-}
-
-func planeRules() []rule {
-	all := []rule{
-		{"controlPlane.steady.cpuSeconds", plane, Lower, gate, true},
-		{"controlPlane.steady.peakRSSBytes", plane, Lower, gate, true},
-		{"controlPlane.signals.traffic.pilot_xds_pushes", plane, Lower, flag, true},
-		{"controlPlane.stages.mutationsPerPush", plane, Neither, inform, true},
-	}
-	for _, stage := range stages() {
-		r := rule{"controlPlane.stages." + stage + ".mean", plane, Lower, flag, true}
-		if stage == "watch" || stage == "wire" { // what is left: negative at times
-			r.better, r.role = Neither, inform
-		}
-		all = append(all, r)
-	}
-	return append(all, []rule{
-		{"controlPlane.steady.wallSeconds", plane, Neither, inform, false},
-		{"controlPlane.steady.*", plane, Lower, flag, false},
-		{"controlPlane.cpuSeconds", plane, Lower, flag, false},
-		{"controlPlane.peakRSSBytes", plane, Lower, flag, false},
-		{"controlPlane.stages.watch.*", plane, Neither, inform, false},
-		{"controlPlane.stages.wire.*", plane, Neither, inform, false},
-		{"controlPlane.stages.*.p50", plane, Lower, flag, false},
-		{"controlPlane.stages.*.p99", plane, Lower, flag, false},
-		{"controlPlane.signals.latency.*", plane, Lower, flag, false},
-		{"controlPlane.signals.errors.*", plane, Lower, flag, false},
-		{"controlPlane.signals.saturation.*", plane, Lower, flag, false},
-		{"controlPlane.proxyStatus.stale", plane, Lower, flag, false},
-		{"controlPlane.proxyStatus.notSent", plane, Lower, flag, false},
-		{"controlPlane.*", plane, Neither, inform, false},
-	}...)
-}
-
-func harnessRules() []rule {
-	return []rule{
-		{"harness.cpuSeconds", harness, Lower, inform, true},
-		{"mutations.late", harness, Lower, inform, true},
-		{"harness.gomaxprocs", harness, Neither, inform, false},
-		{"harness.wallSeconds", harness, Neither, inform, false},
-		{"harness.scheduleLag.count", harness, Neither, inform, false},
-		{"harness.stampLag.count", harness, Neither, inform, false},
-		{"harness.*", harness, Lower, inform, false},
-	}
+		alike(harness, lower, inform, shown, "harness.cpuSeconds", "mutations.late"),
+		alike(harness, neither, inform, hidden, "harness.gomaxprocs", "harness.wallSeconds", "harness.scheduleLag.count", "harness.stampLag.count"),
+		alike(harness, lower, inform, hidden, "harness.*"),
+		alike(other, neither, inform, hidden, "*"),
+	)
 }
 
 // ruleOf returns what a metric is, and where it stands in the table.
 func ruleOf(name string, all []rule) (r rule, place int) {
-	for i, r := range all {
-		if metric.Match(r.pattern, name) {
-			return r, i
-		}
-	}
-	return all[len(all)-1], len(all) - 1
+	place = slices.IndexFunc(all, func(r rule) bool { return metric.Match(r.pattern, name) })
+	return all[place], place // the last rule matches every name
 }

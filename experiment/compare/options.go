@@ -27,14 +27,16 @@ type Options struct {
 	// Threshold is the change, relative to the old median, beyond which a
 	// significant one in the worse direction is a regression.
 	Threshold float64
-	// Thresholds are those of single metrics, which then decide.
-	Thresholds []MetricThreshold
+	// AllowDifferentLoad compares sets of runs that were not under the same load.
+	AllowDifferentLoad bool
+
+	thresholds []metricThreshold // of single metrics, which then decide
 }
 
-// MetricThreshold is the threshold of the metrics that a pattern names.
-type MetricThreshold struct {
-	Pattern string
-	Limit   float64
+// metricThreshold is the threshold of the metrics that a pattern names.
+type metricThreshold struct {
+	pattern string
+	limit   float64
 }
 
 // ParseThresholds reads "5%", the threshold of all metrics, and "NAME=5%", that
@@ -55,7 +57,7 @@ func (o *Options) ParseThresholds(texts []string) error {
 		case name == "":
 			o.Threshold = x
 		default:
-			o.Thresholds = append(o.Thresholds, MetricThreshold{Pattern: name, Limit: x})
+			o.thresholds = append(o.thresholds, metricThreshold{name, x})
 		}
 	}
 	return errors.Join(errs...)
@@ -79,8 +81,8 @@ func (o *Options) Validate() error {
 	for _, m := range o.Metrics {
 		errs = append(errs, checkName("--metric", m))
 	}
-	for _, t := range o.Thresholds {
-		errs = append(errs, checkName("--threshold", t.Pattern))
+	for _, t := range o.thresholds {
+		errs = append(errs, checkName("--threshold", t.pattern))
 	}
 	return errors.Join(errs...)
 }
@@ -107,9 +109,9 @@ func (o *Options) named(name string) bool {
 // several that match, the last holds.
 func (o *Options) threshold(name string) (limit float64, own bool) {
 	limit = o.Threshold
-	for _, t := range o.Thresholds {
-		if metric.Match(t.Pattern, name) {
-			limit, own = t.Limit, true
+	for _, t := range o.thresholds {
+		if metric.Match(t.pattern, name) {
+			limit, own = t.limit, true
 		}
 	}
 	return limit, own

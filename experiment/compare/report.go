@@ -1,7 +1,7 @@
 package compare
 
-// Schema names the layout of a comparison in JSON.
-const Schema = "xdsbench/compare/v1"
+// schema names the layout of a comparison in JSON.
+const schema = "xdsbench/compare/v1"
 
 // Conclusion is what a comparison comes down to.
 type Conclusion string
@@ -10,10 +10,10 @@ type Conclusion string
 const (
 	// Regressed: at least one deciding metric got worse.
 	Regressed Conclusion = "regression"
-	// NotRegressed: no deciding metric was found to have got worse.
-	NotRegressed Conclusion = "no regression found"
-	// Undecided: there are too few runs for any deciding metric to tell.
-	Undecided Conclusion = "too few runs to tell"
+	// notRegressed: no deciding metric was found to have got worse.
+	notRegressed Conclusion = "no regression found"
+	// undecided: there are too few runs for any deciding metric to tell.
+	undecided Conclusion = "too few runs to tell"
 )
 
 // Verdict is what happened to one metric.
@@ -21,13 +21,13 @@ type Verdict string
 
 // The verdicts.
 const (
-	Better  Verdict = "better"
-	Worse   Verdict = "worse"
-	Changed Verdict = "changed" // of a metric that has no better direction
-	Similar Verdict = "~"       // no significant change
-	Equal   Verdict = "="       // the same value in all runs
-	TooFew  Verdict = "too few" // no p-value of so few runs can be significant
-	Absent  Verdict = "absent"  // in one set
+	better  Verdict = "better"
+	worse   Verdict = "worse"
+	changed Verdict = "changed" // of a metric that has no better direction
+	similar Verdict = "~"       // no significant change
+	equal   Verdict = "="       // the same value in all runs
+	tooFew  Verdict = "too few" // no p-value of so few runs can be significant
+	absent  Verdict = "absent"  // in one set
 )
 
 // Report is a comparison of two sets of runs.
@@ -67,7 +67,7 @@ type Metric struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	Unit  string `json:"unit,omitempty"`
-	// Better is Lower, Higher or Neither.
+	// Better is "lower", "higher" or empty.
 	Better string `json:"better,omitempty"`
 	// Deciding metrics can be a regression.
 	Deciding bool `json:"deciding"`
@@ -90,8 +90,8 @@ type Metric struct {
 	Regression  bool   `json:"regression"`
 	Note        string `json:"note,omitempty"`
 
-	place    int // in the table
-	counting bool
+	place   int  // in the table
+	counted bool // among the deciding metrics whose p-values are corrected together
 }
 
 // Difference is a field that the sets do not have in common, with each set's

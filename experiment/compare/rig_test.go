@@ -18,9 +18,9 @@ import (
 // change alters the n-th result of a set.
 type change func(r *result.Result, n int)
 
-// sound returns the result of a run in order, whose figures scatter by a few
+// measured returns the result of a run in order, whose figures scatter by a few
 // percent.
-func sound(random *rand.Rand) *result.Result {
+func measured(random *rand.Rand) *result.Result {
 	about := func(x float64) float64 { return x * math.Exp(0.04*random.NormFloat64()) }
 	times := func(x float64) *result.Distribution {
 		return &result.Distribution{Count: 1000, Min: about(x / 2), Mean: about(x), P50: about(x), P90: about(2 * x), P99: about(3 * x), P999: about(4 * x), Max: about(5 * x)}
@@ -48,7 +48,8 @@ func sound(random *rand.Rand) *result.Result {
 		ControlPlane: &observed.ControlPlane{
 			Steady:  &observed.Cost{CPUSeconds: about(2), PeakRSSBytes: rss},
 			Stages:  &observed.Stages{Debounce: stage(0.09), Push: stage(0.001), Queue: stage(0.002), Send: stage(1e-4), Total: stage(0.1)},
-			Signals: &observed.Signals{Traffic: map[string]float64{"pilot_xds_pushes": about(600)}},
+			Work:    &observed.Work{Pushes: new(int64(about(600)))},
+			Signals: &observed.Signals{},
 		},
 		Harness: &result.Harness{CPUSeconds: &cpu},
 	}
@@ -70,7 +71,7 @@ func save(t *testing.T, seed uint64, n int, changes ...change) string {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(seed, 1))
 	for i := range n {
-		r := sound(random)
+		r := measured(random)
 		for _, change := range changes {
 			change(r, i)
 		}

@@ -3,11 +3,10 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/xdsbench/xdsbench/report"
+	"github.com/xdsbench/xdsbench/internal/units"
 )
 
 // Advice is which setting to take, and why.
@@ -16,28 +15,28 @@ type Advice struct {
 	Setting string `json:"setting,omitempty"`
 	// Text is the advice, or why there is none, in a sentence.
 	Text string `json:"text"`
-	// Reasons are the trades that it rests on.
+	// Reasons are the trade-offs that it rests on.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
 // advise draws the advice: under an SLO the cheapest setting that keeps it in every
 // repeat, without one the front's knee.
 func (r *Report) advise() Advice {
-	if field := r.Plan.load(); field != "" {
-		return Advice{Text: "none: " + field + " changes the load, and settings under different load are no alternatives: compare those of one load in the table, or sweep each load by itself"}
+	if field := r.Plan.variedLoad(); field != "" {
+		return Advice{Text: "None: " + field + " changes the load, and settings under different load are no alternatives. Compare those of one load in the table, or sweep each load by itself."}
 	}
-	told, why := r.told()
-	if len(told) == 0 {
-		return Advice{Text: why}
+	candidates, none := r.candidates()
+	if len(candidates) == 0 {
+		return Advice{Text: none}
 	}
 	var a Advice
 	if r.hasSLO() {
-		a = r.underSLO(told)
+		a = r.adviseBySLO(candidates)
 	} else {
-		a = r.withoutSLO(told)
+		a = r.adviseByFront(candidates)
 	}
-	if left := len(r.Settings) - len(told); left > 0 {
-		a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d settings were left out: doubts, noise, or too few repeats (see their notes)", left, len(r.Settings)))
+	if left := len(r.Settings) - len(candidates); left > 0 {
+		a.Reasons = append(a.Reasons, fmt.Sprintf("%d of %d settings were left out: questionable, noisy, or too few repeats (see their notes)", left, len(r.Settings)))
 	}
 	if r.Partial {
 		a.Reasons = append(a.Reasons, "the sweep is not finished: this may change")
@@ -45,43 +44,40 @@ func (r *Report) advise() Advice {
 	return a
 }
 
-// told returns the settings whose repeats are enough, and close enough, for advice,
-// and, if there is none, why.
-func (r *Report) told() (told []*Outcome, why string) {
-	few, noisy := 0, 0
-	for i := range r.Settings {
-		o := &r.Settings[i]
+// candidates returns the settings whose repeats are enough, and close enough, for
+// advice, and, if there are none, why.
+func (r *Report) candidates() (all []*Outcome, none string) {
+	few, noisy := false, false
+	for _, o := range r.conclusive() {
 		switch {
-		case !o.sound() || !o.weighable():
 		case o.Valid < minRepeats:
-			few++
+			few = true
 		case o.Noisy:
-			noisy++
+			noisy = true
 		default:
-			told = append(told, o)
+			all = append(all, o)
 		}
 	}
 	switch {
-	case few > 0:
-		why = fmt.Sprintf("too few repeats to tell: advice needs %d sound ones of a setting (--repeat)", minRepeats)
-	case noisy > 0:
-		why = fmt.Sprintf("too noisy to tell: the p99 of every setting spans more than %.0f %% of its median over the repeats; use a quieter machine, a longer steady phase or more repeats", 100*noisyAbove)
+	case few:
+		none = fmt.Sprintf("None: too few repeats; advice needs at least %d valid runs of a setting (--repeat).", minRepeats)
+	case noisy:
+		none = fmt.Sprintf("None: too noisy; the p99 of every setting spans more than %s of its median over the repeats. Use a quieter machine, a longer steady phase or more repeats.", units.Percent(noisyAbove))
 	default:
-		why = "none: no setting has runs that conclusions can be drawn from"
+		none = "None: no setting has runs that conclusions can be drawn from."
 	}
-	return told, why
+	return all, none
 }
 
-func (r *Report) variesSLO() bool {
-	return slices.ContainsFunc(r.Plan.Vary, func(v Vary) bool { return strings.HasPrefix(v.Field, "slo.") })
+// hasSLO reports whether the profile of any setting has an SLO.
+func (r *Report) hasSLO() bool {
+	return len(r.Plan.Base.SLO) > 0 || slices.ContainsFunc(r.Plan.Vary, func(v Vary) bool { return strings.HasPrefix(v.Field, "slo.") })
 }
 
-func byCPU(a, b *Outcome) int { return cmp.Compare(a.cpu().Median, b.cpu().Median) }
-
-func (r *Report) underSLO(told []*Outcome) Advice {
+func (r *Report) adviseBySLO(candidates []*Outcome) Advice {
 	var kept []*Outcome
 	missedBy := make(map[string]int)
-	for _, o := range told {
+	for _, o := range candidates {
 		if len(o.MissedSLO) == 0 {
 			kept = append(kept, o)
 		}
@@ -90,18 +86,20 @@ func (r *Report) underSLO(told []*Outcome) Advice {
 		}
 	}
 	if len(kept) == 0 {
-		fastest := slices.MinFunc(told, func(a, b *Outcome) int { return cmp.Compare(a.p99().Median, b.p99().Median) })
-		a := Advice{Text: "none: no setting kept the SLO in every repeat"}
+		a := Advice{Text: "None: no setting kept the SLO in every repeat."}
 		for _, metric := range sortedKeys(missedBy) {
-			a.Reasons = append(a.Reasons, fmt.Sprintf("%s was missed by %d of %d settings", metric, missedBy[metric], len(told)))
+			a.Reasons = append(a.Reasons, fmt.Sprintf("%s was missed by %d of %d settings", metric, missedBy[metric], len(candidates)))
 		}
-		a.Reasons = append(a.Reasons, fmt.Sprintf("the fastest is %s: p99 %s", fastest.Name, report.Amount(fastest.p99().Median, "s")))
+		fastest := slices.MinFunc(candidates, func(a, b *Outcome) int { return cmp.Compare(a.p99().Median, b.p99().Median) })
+		a.Reasons = append(a.Reasons, fmt.Sprintf("the fastest is %s: p99 %s", fastest.Name, fastest.cell(latencyP99)))
 		return a
 	}
 	slices.SortStableFunc(kept, byCPU)
 	best := kept[0]
-	a := Advice{Setting: best.ID, Text: fmt.Sprintf("take %s: it keeps the SLO in all %d repeats for the least CPU, %s", best.Name, best.Valid, report.Amount(best.cpu().Median, "s"))}
-	a.Reasons = r.compare(best, told)
+	a := Advice{
+		Setting: best.ID, Reasons: r.compare(best, candidates),
+		Text: fmt.Sprintf("Take %s: it keeps the SLO in all %d repeats for the least CPU, %s.", best.Name, best.Valid, best.cell(cpuSeconds)),
+	}
 	for _, o := range kept[1:] {
 		if o.cpu().overlaps(best.cpu()) && o.p99().Median < best.p99().Median && !o.p99().overlaps(best.p99()) {
 			a.Reasons = append(a.Reasons, fmt.Sprintf("%s costs the same within noise, and is faster: %s", o.Name, trade(best, o)))
@@ -110,15 +108,16 @@ func (r *Report) underSLO(told []*Outcome) Advice {
 	return a
 }
 
-// compare gives the trade from the base setting to the best one or, where that is
-// not told of, from the best one to its neighbours in processor time.
-func (r *Report) compare(best *Outcome, told []*Outcome) []string {
-	for _, o := range told {
+// compare gives the trade-off between the base setting and the best one or, where the
+// base setting is no candidate, between the best one and its neighbours in processor
+// time.
+func (r *Report) compare(best *Outcome, candidates []*Outcome) []string {
+	for _, o := range candidates {
 		if o.Base && o != best {
 			return []string{r.step(o, best) + " (from the profile as it is)"}
 		}
 	}
-	sorted := slices.SortedStableFunc(slices.Values(told), byCPU)
+	sorted := slices.SortedStableFunc(slices.Values(candidates), byCPU)
 	i := slices.Index(sorted, best)
 	var reasons []string
 	if i > 0 {
@@ -129,31 +128,26 @@ func (r *Report) compare(best *Outcome, told []*Outcome) []string {
 		reasons = append(reasons, cheaper)
 	}
 	if i+1 < len(sorted) {
-		reasons = append(reasons, r.step(best, sorted[i+1])+" (the next dearer one)")
+		reasons = append(reasons, r.step(best, sorted[i+1])+" (the next more expensive setting)")
 	}
 	return reasons
 }
 
-func (r *Report) withoutSLO(told []*Outcome) Advice {
-	if len(told) > 1 && alike(told) {
-		return Advice{Text: "none: no two settings differ beyond noise in p99 or CPU (has the field any effect? see target.log of a run)"}
+func (r *Report) adviseByFront(candidates []*Outcome) Advice {
+	if len(candidates) > 1 && alike(candidates) {
+		return Advice{Text: "None: no two settings differ beyond noise in p99 or CPU. Does the field have any effect? See target.log of a run."}
 	}
-	var line []*Outcome
-	for _, o := range front(outcomes(told)) {
-		line = append(line, r.find(o.ID))
+	line := front(candidates)
+	if len(line) == 1 {
+		return Advice{
+			Setting: line[0].ID, Reasons: r.compare(line[0], candidates),
+			Text: fmt.Sprintf("Take %s: no other setting is faster or cheaper (the profile has no SLO).", line[0].Name),
+		}
 	}
-	var a Advice
-	switch best := knee(line); {
-	case len(line) == 1:
-		a.Setting = line[0].ID
-		a.Text = fmt.Sprintf("take %s: no other setting is faster or cheaper (the profile has no SLO)", line[0].Name)
-		a.Reasons = r.compare(line[0], told)
-		return a
-	case best == nil:
-		a.Text = "the profile has no SLO, so which latency is worth which CPU is yours to say (set one with --set slo.propagation.all.p99=500ms): the choice is along the front"
-	default:
+	a := Advice{Text: "The profile has no SLO, so it is for you to say which latency is worth which CPU (set one with --set slo.propagation.all.p99=500ms). The choice is along the front."}
+	if best := knee(line); best != nil {
 		a.Setting = best.ID
-		a.Text = fmt.Sprintf("the profile has no SLO; by the front's shape take %s: beyond it, more CPU buys less latency", best.Name)
+		a.Text = fmt.Sprintf("The profile has no SLO; by the shape of the front take %s: beyond it, more CPU buys less latency.", best.Name)
 	}
 	for i := range line[1:] {
 		a.Reasons = append(a.Reasons, r.step(line[i], line[i+1]))
@@ -162,20 +156,12 @@ func (r *Report) withoutSLO(told []*Outcome) Advice {
 }
 
 // alike reports whether no two settings differ beyond noise, in latency or in cost.
-func alike(told []*Outcome) bool {
-	return !slices.ContainsFunc(told, func(a *Outcome) bool {
-		return slices.ContainsFunc(told, func(b *Outcome) bool {
+func alike(all []*Outcome) bool {
+	return !slices.ContainsFunc(all, func(a *Outcome) bool {
+		return slices.ContainsFunc(all, func(b *Outcome) bool {
 			return !a.p99().overlaps(b.p99()) || !a.cpu().overlaps(b.cpu())
 		})
 	})
-}
-
-func outcomes(all []*Outcome) []Outcome {
-	out := make([]Outcome, len(all))
-	for i, o := range all {
-		out[i] = *o
-	}
-	return out
 }
 
 // step names what changes from one setting to another and what that brings:
@@ -194,22 +180,19 @@ func trade(from, to *Outcome) string {
 	return "p99 " + change(from.p99(), to.p99()) + ", CPU " + change(from.cpu(), to.cpu())
 }
 
-// change says by how much a figure differs, and whether that is noise.
+// change says by how much a figure differs, and whether that is noise. Large changes
+// are given as a factor.
 func change(from, to Figure) string {
-	values := fmt.Sprintf("%s to %s", report.Amount(from.Median, from.Unit), report.Amount(to.Median, to.Unit))
-	switch {
-	case from.overlaps(to):
+	values := fmt.Sprintf("%s to %s", units.Amount(from.Median, from.Unit), units.Amount(to.Median, to.Unit))
+	if from.overlaps(to) {
 		return "within noise (" + values + ")"
+	}
+	switch ratio := to.Median / from.Median; {
 	case from.Median == 0:
 		return values
+	case ratio >= 3:
+		return fmt.Sprintf("x%s (%s)", units.Number(ratio), values)
+	default:
+		return fmt.Sprintf("%s (%s)", units.Signed(units.Percent(ratio-1)), values)
 	}
-	return fmt.Sprintf("%s (%s)", percent(to.Median/from.Median-1), values)
-}
-
-// percent writes a relative change with its sign; large ones as a factor.
-func percent(x float64) string {
-	if x >= 2 {
-		return "x" + report.Amount(math.Round((1+x)*10)/10, "")
-	}
-	return fmt.Sprintf("%+.0f %%", 100*x)
 }

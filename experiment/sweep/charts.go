@@ -28,8 +28,8 @@ func (r *Report) charts() []namedChart {
 			continue
 		}
 		for _, of := range []struct{ file, title, figure, unit string }{
-			{"latency", "Latency, p99", LatencyP99, "s"},
-			{"cpu", "CPU of the control plane, steady load", CPUSeconds, "s"},
+			{"latency", "Latency, p99", latencyP99, "s"},
+			{"cpu", "CPU of the control plane, steady load", cpuSeconds, "s"},
 		} {
 			c := chart.Chart{
 				Title: of.title + ", by " + v.short(), XLabel: axis.label(v), YLabel: "median, least and largest of the repeats (" + of.unit + ")",
@@ -101,14 +101,14 @@ func numeric(v Vary) (axis, bool) {
 	return axis{}, false
 }
 
-// series has a line per combination of the other fields' values. Settings with
-// doubts are left out.
+// series has a line per combination of the other fields' values. Questionable
+// settings are left out.
 func (r *Report) series(varied int, a axis, figure string) []chart.Series {
 	var all []chart.Series
 	for i := range r.Settings {
 		o := &r.Settings[i]
 		f, ok := o.Figures[figure]
-		if !ok || !o.sound() {
+		if !ok || !o.valid() {
 			continue
 		}
 		var others []string
@@ -145,22 +145,22 @@ func (r *Report) scatter() chart.Chart {
 		o := r.find(id)
 		line.Points = append(line.Points, chart.Point{X: o.cpu().Median, Y: o.p99().Median})
 	}
-	sound := chart.Series{Name: "settings", Marks: true}
-	doubted := chart.Series{Name: "with doubts", Marks: true}
+	others := chart.Series{Name: "settings", Marks: true}
+	questionable := chart.Series{Name: "questionable", Marks: true}
 	for i := range r.Settings {
 		o := &r.Settings[i]
 		point := chart.Point{X: o.cpu().Median, Y: o.p99().Median, Low: o.p99().Min, High: o.p99().Max}
 		switch {
-		case !o.weighable():
-		case !o.sound():
-			doubted.Points = append(doubted.Points, point)
+		case !o.comparable():
+		case !o.valid():
+			questionable.Points = append(questionable.Points, point)
 		case len(r.Settings) <= mostNamed:
 			c.Series = append(c.Series, chart.Series{Name: o.Name, Marks: true, Points: []chart.Point{point}})
 		default:
-			sound.Points = append(sound.Points, point)
+			others.Points = append(others.Points, point)
 		}
 	}
-	for _, s := range []chart.Series{sound, doubted, line} {
+	for _, s := range []chart.Series{others, questionable, line} {
 		if len(s.Points) > 0 {
 			c.Series = append(c.Series, s)
 		}

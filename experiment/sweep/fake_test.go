@@ -13,6 +13,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
@@ -72,7 +73,7 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 
 func pick(values []float64, i int) float64 { return values[min(i, len(values)-1)] }
 
-// sampleResult is a sound one with these figures.
+// sampleResult is a valid one with these figures.
 func sampleResult(p99, cpu float64) *result.Result {
 	wall, rss := 5.0, int64(100e6)
 	d := &result.Distribution{Count: 10, P50: p99 / 2, P99: p99}
@@ -87,10 +88,7 @@ func sampleResult(p99, cpu float64) *result.Result {
 		Harness:     &result.Harness{WallSeconds: &wall},
 		ControlPlane: &observed.ControlPlane{
 			Steady: &observed.Cost{CPUSeconds: cpu}, PeakRSSBytes: &rss,
-			Metrics: &observed.Metrics{
-				Counters:   map[string]float64{`pilot_xds_pushes{type="eds"}`: 90, `pilot_xds_pushes{type="cds"}`: 10, `pilot_xds_pushes{type="eds_senderr"}`: 5},
-				Histograms: map[string]*observed.Quantiles{"pilot_debounce_time": {Count: 4}},
-			},
+			Work:   &observed.Work{Pushes: new(int64(100)), DebounceRounds: new(int64(4))},
 			Stages: &observed.Stages{Debounce: &observed.Stage{Mean: 0.02}, MutationsPerPush: 2.5},
 		},
 	}
@@ -128,7 +126,7 @@ func plan(t *testing.T, repeat int, slo string, values ...string) *sweep.Plan {
 		t.Fatal(err)
 	}
 	return &sweep.Plan{
-		Schema: sweep.PlanSchema, Base: base, Repeat: repeat,
+		Base: base, Repeat: repeat,
 		Vary: []sweep.Vary{{Field: "target.env." + debounce, Values: values}},
 	}
 }
@@ -155,7 +153,7 @@ func report(t *testing.T, dir string) *sweep.Report {
 func text(t *testing.T, r *sweep.Report) string {
 	t.Helper()
 	var out strings.Builder
-	if err := r.Text(&out, "DIR"); err != nil {
+	if err := r.Document("DIR").Text(&out, doc.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

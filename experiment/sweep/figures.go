@@ -3,179 +3,41 @@ package sweep
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/xdsbench/xdsbench/result"
-	"github.com/xdsbench/xdsbench/result/observed"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
-// The figures that settings are weighed by; each has a median and a spread over
-// the repeats.
+// The figures that settings are weighed by; each has a median and a spread over the
+// repeats. Most are metrics of the result under its own names: see docs/metrics.md.
 const (
-	LatencyP50   = "propagation.all.p50"
-	LatencyP99   = "propagation.all.p99"
-	LastProxyP99 = "propagation.lastProxy.p99"
-	// DebounceMean, QueueMean and PushMean are means of stages, see collect.Stages.
-	DebounceMean = "controlPlane.stages.debounce.mean"
-	QueueMean    = "controlPlane.stages.queue.mean"
-	PushMean     = "controlPlane.stages.push.mean"
-	// Rounds is how often the control plane ended a debounce and pushed: the count
-	// of pilot_debounce_time from the start of steady load to the end of the drain.
-	Rounds = "debounceRounds"
-	// MutationsPerRound is how many visible mutations a round carried.
-	MutationsPerRound = "controlPlane.stages.mutationsPerPush"
-	// Pushes is the increase of pilot_xds_pushes meanwhile, all types but those of
-	// errors: one push is of one type to one proxy.
-	Pushes = "pushes"
-	// PushesSaved is 1 - Pushes / (mutations applied * proxies ready): the share
-	// that is saved of one push per mutation and proxy. It is negative where full
-	// pushes, which are of several types, outnumber what is merged.
-	PushesSaved = "pushesSaved"
-	// BytesReceived are those of the responses to all proxies, without framing,
-	// from the start of steady load.
-	BytesReceived = "volume.bytes"
-	// CPUSeconds is the control plane's processor time from the start of steady
-	// load to the end of the drain.
-	CPUSeconds = "controlPlane.steady.cpuSeconds"
-	PeakRSS    = "controlPlane.peakRSSBytes"
-	// Nacks are those of the whole run, for a fault in the response or on purpose.
-	Nacks     = "acks.nacks"
-	Undelivered = "propagation.undelivered"
+	latencyP50        = "propagation.all.p50"
+	latencyP99        = "propagation.all.p99"
+	lastProxyP99      = "propagation.lastProxy.p99"
+	debounceMean      = "controlPlane.stages.debounce.mean"
+	queueMean         = "controlPlane.stages.queue.mean"
+	pushMean          = "controlPlane.stages.push.mean"
+	debounceRounds    = "controlPlane.work.debounceRounds"
+	mutationsPerRound = "controlPlane.stages.mutationsPerPush"
+	pushes            = "controlPlane.work.pushes"
+	cpuSeconds        = "controlPlane.steady.cpuSeconds"
+	peakRSS           = "controlPlane.peakRSSBytes"
+	undelivered       = "propagation.undelivered"
+
+	// pushesSaved is 1 - pushes / (mutations applied * proxies ready): the share that
+	// is saved of one push per mutation and proxy. It is negative where full pushes,
+	// which are of several types, outnumber what is merged.
+	pushesSaved = "pushesSaved"
+	// bytesReceived are those of the responses to all proxies, without framing, from
+	// the start of steady load.
+	bytesReceived = "volume.bytes"
+	// nacks are those of the whole run, for a fault in the response or on purpose.
+	nacks = "acks.nacks"
 )
 
 // cpuStep is the unit in which Linux gives a process's processor time, USER_HZ
 // (proc_pid_stat(5)), in seconds.
 const cpuStep = 0.01
-
-// figure is how to read one figure from a result; ok is false if it was not
-// measured.
-type figure struct {
-	name, unit string
-	of         func(*result.Result) (value float64, ok bool)
-}
-
-// figures lists all, in the order of the reports.
-func figures() []figure {
-	return []figure{
-		{LatencyP50, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.All }, p50)},
-		{LatencyP99, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.All }, p99)},
-		{LastProxyP99, "s", ofPropagation(func(p *result.Propagation) *result.Distribution { return p.LastProxy }, p99)},
-		{DebounceMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Debounce })},
-		{QueueMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Queue })},
-		{PushMean, "s", ofStage(func(s *observed.Stages) *observed.Stage { return s.Push })},
-		{Rounds, "", rounds},
-		{MutationsPerRound, "", mutationsPerRound},
-		{Pushes, "", pushes},
-		{PushesSaved, "", pushesSaved},
-		{BytesReceived, "bytes", bytesReceived},
-		{CPUSeconds, "s", cpuSeconds},
-		{PeakRSS, "bytes", peakRSS},
-		{Nacks, "", nacks},
-		{Undelivered, "", undelivered},
-	}
-}
-
-func p50(d *result.Distribution) float64 { return d.P50 }
-func p99(d *result.Distribution) float64 { return d.P99 }
-
-func ofPropagation(of func(*result.Propagation) *result.Distribution, quantile func(*result.Distribution) float64) func(*result.Result) (float64, bool) {
-	return func(r *result.Result) (float64, bool) {
-		if r.Propagation == nil || of(r.Propagation) == nil {
-			return 0, false
-		}
-		return quantile(of(r.Propagation)), true
-	}
-}
-
-func ofStage(of func(*observed.Stages) *observed.Stage) func(*result.Result) (float64, bool) {
-	return func(r *result.Result) (float64, bool) {
-		if r.ControlPlane == nil || r.ControlPlane.Stages == nil || of(r.ControlPlane.Stages) == nil {
-			return 0, false
-		}
-		return of(r.ControlPlane.Stages).Mean, true
-	}
-}
-
-func metrics(r *result.Result) *observed.Metrics {
-	if r.ControlPlane == nil || r.ControlPlane.Metrics == nil || r.ControlPlane.Metrics.Restarted {
-		return nil
-	}
-	return r.ControlPlane.Metrics
-}
-
-func rounds(r *result.Result) (float64, bool) {
-	m := metrics(r)
-	if m == nil || m.Histograms["pilot_debounce_time"] == nil {
-		return 0, false
-	}
-	return float64(m.Histograms["pilot_debounce_time"].Count), true
-}
-
-func mutationsPerRound(r *result.Result) (float64, bool) {
-	if r.ControlPlane == nil || r.ControlPlane.Stages == nil || r.ControlPlane.Stages.MutationsPerPush == 0 {
-		return 0, false
-	}
-	return r.ControlPlane.Stages.MutationsPerPush, true
-}
-
-func pushes(r *result.Result) (sum float64, ok bool) {
-	m := metrics(r)
-	if m == nil {
-		return 0, false
-	}
-	for series, value := range m.Counters {
-		if strings.HasPrefix(series, "pilot_xds_pushes{") && !strings.HasSuffix(series, `err"}`) {
-			sum, ok = sum+value, true
-		}
-	}
-	return sum, ok
-}
-
-func pushesSaved(r *result.Result) (float64, bool) {
-	n, ok := pushes(r)
-	if !ok || r.Mutations == nil || r.Proxies == nil || r.Mutations.Applied*r.Proxies.Ready == 0 {
-		return 0, false
-	}
-	return 1 - n/float64(r.Mutations.Applied*r.Proxies.Ready), true
-}
-
-func bytesReceived(r *result.Result) (sum float64, ok bool) {
-	if r.Volume == nil {
-		return 0, false
-	}
-	for _, t := range r.Volume.ByType {
-		sum += float64(t.Bytes)
-	}
-	return sum, true
-}
-
-func cpuSeconds(r *result.Result) (float64, bool) {
-	if r.ControlPlane == nil || r.ControlPlane.Steady == nil {
-		return 0, false
-	}
-	return r.ControlPlane.Steady.CPUSeconds, true
-}
-
-func peakRSS(r *result.Result) (float64, bool) {
-	if r.ControlPlane == nil || r.ControlPlane.PeakRSSBytes == nil {
-		return 0, false
-	}
-	return float64(*r.ControlPlane.PeakRSSBytes), true
-}
-
-func nacks(r *result.Result) (float64, bool) {
-	if r.Acks == nil {
-		return 0, false
-	}
-	return float64(r.Acks.NacksInvalid + r.Acks.NacksInjected), true
-}
-
-func undelivered(r *result.Result) (float64, bool) {
-	if r.Propagation == nil {
-		return 0, false
-	}
-	return float64(r.Propagation.Undelivered), true
-}
 
 // Figure is one figure over the repeats of a setting.
 type Figure struct {
@@ -197,8 +59,8 @@ func (f Figure) spread() float64 {
 }
 
 // overlaps reports whether the ranges over the repeats have a value in common, or
-// are no further apart than what was measured is exact: the two are then told apart
-// by noise at most.
+// are no further apart than one step of measurement: the two then differ by noise at
+// most.
 func (f Figure) overlaps(o Figure) bool {
 	step := max(f.Step, o.Step)
 	return f.Min <= o.Max+step && o.Min <= f.Max+step
@@ -207,21 +69,50 @@ func (f Figure) overlaps(o Figure) bool {
 // summarise makes the figures of one setting's results. What a result lacks is
 // left out of that figure.
 func summarise(results []*result.Result) map[string]Figure {
+	units, numbers := make(map[string]string), make(map[string][]float64)
+	for _, r := range results {
+		for _, v := range measured(r) {
+			units[v.Name], numbers[v.Name] = v.Unit, append(numbers[v.Name], v.Number)
+		}
+	}
 	all := make(map[string]Figure)
-	for _, f := range figures() {
-		var values []float64
-		for _, r := range results {
-			if value, ok := f.of(r); ok {
-				values = append(values, value)
+	for name, values := range numbers {
+		f := Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: units[name]}
+		if name == cpuSeconds {
+			f.Step = cpuStep
+		}
+		all[name] = f
+	}
+	return all
+}
+
+// measured lists the figures of one result.
+func measured(r *result.Result) []metric.Value {
+	var all []metric.Value
+	add := func(name, unit string, number float64) {
+		all = append(all, metric.Value{Name: name, Unit: unit, Number: number})
+	}
+	for _, v := range metric.Values(r) {
+		switch v.Name {
+		case latencyP50, latencyP99, lastProxyP99, debounceMean, queueMean, pushMean, debounceRounds, mutationsPerRound,
+			pushes, cpuSeconds, peakRSS, undelivered:
+			if v.Number != 0 || !v.MayOmit {
+				add(v.Name, v.Unit, v.Number)
+			}
+			if v.Name == pushes && r.Mutations != nil && r.Proxies != nil && r.Mutations.Applied*r.Proxies.Ready > 0 {
+				add(pushesSaved, "", 1-v.Number/float64(r.Mutations.Applied*r.Proxies.Ready))
 			}
 		}
-		if len(values) > 0 {
-			x := Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: f.unit}
-			if f.name == CPUSeconds {
-				x.Step = cpuStep
-			}
-			all[f.name] = x
+	}
+	if r.Volume != nil {
+		var sum int64
+		for _, t := range r.Volume.ByType {
+			sum += t.Bytes
 		}
+		add(bytesReceived, "bytes", float64(sum))
+	}
+	if r.Acks != nil {
+		add(nacks, "", float64(r.Acks.NacksInvalid+r.Acks.NacksInjected))
 	}
 	return all
 }

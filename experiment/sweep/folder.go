@@ -16,12 +16,13 @@ import (
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 // The files of a sweep's folder.
 const (
-	PlanFile    = "sweep.json"
-	ProfileFile = "profile.yaml"
+	planFile    = "sweep.json"
+	profileFile = "profile.yaml"
 	runsDir     = "runs"
 	// failureFile is in the folder of a run that failed, and says why.
 	failureFile = "error.txt"
@@ -33,7 +34,7 @@ var ErrOtherPlan = errors.New("the output folder is not this sweep's")
 
 // Is reports whether a folder holds a sweep.
 func Is(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, PlanFile))
+	_, err := os.Stat(filepath.Join(dir, planFile))
 	return err == nil
 }
 
@@ -44,14 +45,14 @@ func prepare(dir string, p *Plan) error {
 	switch {
 	case err == nil:
 		if diff := experiment.Differences(leaves(saved), leaves(p)); len(diff) > 0 {
-			return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to go on with it, or choose another folder with -o", ErrOtherPlan, dir, strings.Join(diff, "; "))
+			return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to resume it, or choose another folder with -o", ErrOtherPlan, dir, strings.Join(diff, "; "))
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, PlanFile)
+		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, planFile)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
@@ -60,14 +61,16 @@ func prepare(dir string, p *Plan) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(dir, ProfileFile), profile); err != nil {
+	if err := writeFile(filepath.Join(dir, profileFile), profile); err != nil {
 		return err
 	}
-	return file.WriteJSON(filepath.Join(dir, PlanFile), p)
+	saving := *p
+	saving.Schema = planSchema
+	return file.WriteJSON(filepath.Join(dir, planFile), &saving)
 }
 
 func loadPlan(dir string) (*Plan, error) {
-	path := filepath.Join(dir, PlanFile)
+	path := filepath.Join(dir, planFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("loading a sweep: %w", err)
@@ -77,11 +80,17 @@ func loadPlan(dir string) (*Plan, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}
-	if p.Schema != PlanSchema {
-		return nil, fmt.Errorf("loading %s: its schema is %q, this version reads %q: use the version of xdsbench that wrote it", path, p.Schema, PlanSchema)
+	if p.Schema != planSchema {
+		return nil, fmt.Errorf("loading %s: its schema is %q, this version reads %q: use the version of xdsbench that wrote it", path, p.Schema, planSchema)
 	}
 	if p.Base == nil {
 		return nil, fmt.Errorf("loading %s: it has no base profile: the file is damaged", path)
+	}
+	for name, limit := range p.Base.SLO { // an earlier version's metrics may have other names
+		if now, ok := result.RenamedMetric(name); ok {
+			delete(p.Base.SLO, name)
+			p.Base.SLO[now] = limit
+		}
 	}
 	return &p, nil
 }

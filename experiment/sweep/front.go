@@ -5,30 +5,26 @@ import (
 	"slices"
 )
 
-// front returns the sound settings that no other sound one beats in both p99
-// latency and processor time, by their medians: at most equal in both, and less in
-// one. The cheapest comes first.
-func front(settings []Outcome) []*Outcome {
-	var all []*Outcome
-	for i := range settings {
-		if o := &settings[i]; o.sound() && o.weighable() {
-			all = append(all, o)
-		}
-	}
-	best := slices.DeleteFunc(slices.Clone(all), func(o *Outcome) bool {
-		return slices.ContainsFunc(all, func(other *Outcome) bool { return other.beats(o) })
+// front returns those of the settings that no other beats in both p99 latency and
+// processor time, by their medians: at most equal in both, and less in one. The
+// cheapest comes first.
+func front(settings []*Outcome) []*Outcome {
+	best := slices.DeleteFunc(slices.Clone(settings), func(o *Outcome) bool {
+		return slices.ContainsFunc(settings, func(other *Outcome) bool { return other.beats(o) })
 	})
-	slices.SortStableFunc(best, func(a, b *Outcome) int { return cmp.Compare(a.cpu().Median, b.cpu().Median) })
+	slices.SortStableFunc(best, byCPU)
 	return best
 }
 
-func (o *Outcome) p99() Figure { return o.Figures[LatencyP99] }
-func (o *Outcome) cpu() Figure { return o.Figures[CPUSeconds] }
+func (o *Outcome) p99() Figure { return o.Figures[latencyP99] }
+func (o *Outcome) cpu() Figure { return o.Figures[cpuSeconds] }
 
-// weighable reports whether both figures of the front were measured.
-func (o *Outcome) weighable() bool {
-	_, latency := o.Figures[LatencyP99]
-	_, cpu := o.Figures[CPUSeconds]
+func byCPU(a, b *Outcome) int { return cmp.Compare(a.cpu().Median, b.cpu().Median) }
+
+// comparable reports whether both figures of the front were measured.
+func (o *Outcome) comparable() bool {
+	_, latency := o.Figures[latencyP99]
+	_, cpu := o.Figures[cpuSeconds]
 	return latency && cpu
 }
 

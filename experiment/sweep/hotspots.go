@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -102,41 +101,34 @@ func (r *Report) mergeProfiles(dir string) error {
 		o := &r.Settings[i]
 		for _, h := range o.Profiles {
 			if h.File != "" {
-				errs = append(errs, mergeFiles(filepath.Join(dir, h.File), o.profileFiles(dir, h.Kind)))
+				errs = append(errs, o.mergeProfile(dir, &h))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// profileFiles lists the files of one kind of profile in the finished runs.
-func (o *Outcome) profileFiles(dir, kind string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, run := range o.Runs {
-			file := filepath.Join(dir, run.Dir, profilesDir, kind+".pb.gz")
-			if _, err := os.Stat(file); err == nil && run.State == finished && !yield(file) {
-				return
-			}
-		}
-	}
-}
-
-func mergeFiles(to string, files iter.Seq[string]) error {
+func (o *Outcome) mergeProfile(dir string, h *Hotspots) error {
 	var all []*profile.Profile
-	for file := range files {
-		data, err := os.ReadFile(file)
+	for _, run := range o.Runs {
+		path := filepath.Join(dir, run.Dir, profilesDir, h.Kind+".pb.gz")
+		data, err := os.ReadFile(path)
+		if run.State != finished || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("merging profiles: %w", err)
 		}
 		p, err := profile.ParseData(data)
 		if err != nil {
-			return fmt.Errorf("merging profiles: %s: %w", file, err)
+			return fmt.Errorf("merging profiles: %s: %w", path, err)
 		}
 		all = append(all, p)
 	}
 	if len(all) == 0 {
 		return nil
 	}
+	to := filepath.Join(dir, h.File)
 	merged, err := profile.Merge(all)
 	if err != nil {
 		return fmt.Errorf("merging profiles into %s: %w", to, err)
@@ -144,15 +136,15 @@ func mergeFiles(to string, files iter.Seq[string]) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	return file.Write(to, func(w io.Writer) error { return merged.Write(w) })
+	return file.Write(to, merged.Write)
 }
 
 // contrast is the parts of two settings' processor time side by side.
 type contrast struct {
-	from, to   *Outcome
-	a, b       Hotspots
-	parts      []string // those that differ most first
-	mergedDiff string   // the command that shows the difference by function
+	from, to    *Outcome
+	a, b        Hotspots
+	parts       []string // those that differ most first
+	diffCommand string   // shows the difference by function
 }
 
 // fewSamples is the processor time, at pprof's 100 samples a second, below which
@@ -170,12 +162,12 @@ func (c *contrast) caveat() string {
 	return ""
 }
 
-// contrasted returns the two ends of the front, or the cheapest and the dearest
+// contrasted returns the two ends of the front, or the cheapest and the most expensive
 // setting where the front has one point; nil without processor profiles of both.
 func (r *Report) contrasted(dir string) *contrast {
 	var able []*Outcome
 	for i := range r.Settings {
-		if o := &r.Settings[i]; o.weighable() && o.cpuProfile() != nil {
+		if o := &r.Settings[i]; o.comparable() && o.cpuProfile() != nil {
 			able = append(able, o)
 		}
 	}
@@ -196,7 +188,7 @@ func (r *Report) contrasted(dir string) *contrast {
 	c.parts = slices.SortedFunc(maps.Keys(both), func(x, y string) int {
 		return cmp.Or(cmp.Compare(c.difference(y), c.difference(x)), strings.Compare(x, y))
 	})
-	c.mergedDiff = fmt.Sprintf("go tool pprof -diff_base %s %s", quote(filepath.Join(dir, c.a.File)), quote(filepath.Join(dir, c.b.File)))
+	c.diffCommand = fmt.Sprintf("go tool pprof -diff_base %s %s", quote(filepath.Join(dir, c.a.File)), quote(filepath.Join(dir, c.b.File)))
 	return c
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
-// PlanSchema names the layout of a plan file.
-const PlanSchema = "xdsbench/sweep/v1"
+// planSchema names the layout of a plan file.
+const planSchema = "xdsbench/sweep/v1"
 
 // Plan is what a sweep is to run.
 type Plan struct {
@@ -45,7 +45,7 @@ type Setting struct {
 
 // Settings returns the full cross product, the first field varying slowest. The
 // error lists every problem of every setting, each once.
-func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.Validate) }
+func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.CheckRunnable) }
 
 // expand is Settings with the check that each setting has to pass: what this machine
 // can run is nothing to a report.
@@ -81,14 +81,12 @@ func (p *Plan) expand(check func(*profiles.Profile) error) ([]Setting, error) {
 	return settings, errors.Join(append(errs, found.errors()...)...)
 }
 
-// load names the first varied field that changes what is asked of the control plane;
-// empty if there is none.
-func (p *Plan) load() string {
+// variedLoad names the first varied field that changes what is asked of the control
+// plane; empty if there is none.
+func (p *Plan) variedLoad() string {
 	for _, v := range p.Vary {
-		for _, start := range []string{"rate", "seed", "proxies.count", "proxies.kinds", "churn", "mesh.", "phases."} {
-			if strings.HasPrefix(v.Field, start) {
-				return v.Field
-			}
+		if profiles.RoleOf(v.Field) == profiles.RoleLoad {
+			return v.Field
 		}
 	}
 	return ""

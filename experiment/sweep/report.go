@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
+	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 )
 
-// ReportSchema names the layout of a report file.
-const ReportSchema = "xdsbench/sweep-report/v1"
+// reportSchema names the layout of a report file. v1 had other names for some figures
+// and for what is questionable.
+const reportSchema = "xdsbench/sweep-report/v2"
 
 // Report is what a sweep found.
 type Report struct {
@@ -43,10 +45,10 @@ type Outcome struct {
 	// Base says that this is the base profile as it is.
 	Base bool         `json:"base,omitempty"`
 	Runs []RunOutcome `json:"runs"`
-	// Valid counts the finished runs without doubts.
-	Valid int `json:"valid"`
-	// Doubts say why no conclusion is drawn from this setting.
-	Doubts []string `json:"doubts,omitempty"`
+	// Valid counts the finished runs that conclusions may be drawn from; Questionable
+	// says why not from the others, and then none is drawn from this setting.
+	Valid        int      `json:"valid"`
+	Questionable []string `json:"questionable,omitempty"`
 	// Noisy says that the p99 differs so much between the repeats that no advice
 	// is given; see the assumptions.
 	Noisy bool `json:"noisy,omitempty"`
@@ -92,7 +94,7 @@ func Load(dir string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the sweep in %s: %w", dir, err)
 	}
-	r := &Report{Schema: ReportSchema, Profile: plan.Base.Name, Plan: plan, Front: []string{}, Commands: plan.commands(settings)}
+	r := &Report{Schema: reportSchema, Profile: plan.Base.Name, Plan: plan, Front: []string{}, Commands: plan.commands(settings)}
 	var all []*result.Result
 	for _, s := range settings {
 		outcome, results := load(dir, plan, s)
@@ -100,8 +102,8 @@ func Load(dir string) (*Report, error) {
 		all = append(all, results...)
 	}
 	r.Partial = slices.ContainsFunc(r.Settings, func(o Outcome) bool { return o.has(missing) })
-	if plan.load() == "" { // settings under different load are no alternatives
-		for _, o := range front(r.Settings) {
+	if plan.variedLoad() == "" { // settings under different load are no alternatives
+		for _, o := range front(r.conclusive()) {
 			r.Front = append(r.Front, o.ID)
 		}
 	}
@@ -131,19 +133,19 @@ func load(dir string, plan *Plan, s Setting) (Outcome, []*result.Result) {
 		o.Runs = append(o.Runs, state)
 	}
 	o.Figures = summarise(results)
-	o.Noisy = o.Figures[LatencyP99].spread() > noisyAbove
+	o.Noisy = o.p99().spread() > noisyAbove
 	o.Profiles = hotspots(o.ID, results)
 	return o, results
 }
 
-// judge takes one finished run's doubts and missed limits.
+// judge takes what one finished run says of the setting.
 func (o *Outcome) judge(repeat int, r *result.Result) {
-	doubts := experiment.Doubts(r)
-	if len(doubts) == 0 {
+	reasons := experiment.Questionable(r)
+	if len(reasons) == 0 {
 		o.Valid++
 	}
-	for _, d := range doubts {
-		o.Doubts = append(o.Doubts, fmt.Sprintf("run %d: %s", repeat, d))
+	for _, reason := range reasons {
+		o.Questionable = append(o.Questionable, fmt.Sprintf("run %d: %s", repeat, reason))
 	}
 	for _, s := range r.SLO {
 		if !s.Pass && !slices.Contains(o.MissedSLO, s.Metric) {
@@ -152,13 +154,31 @@ func (o *Outcome) judge(repeat int, r *result.Result) {
 	}
 }
 
-func (o *Outcome) has(state string) bool {
-	return slices.ContainsFunc(o.Runs, func(r RunOutcome) bool { return r.State == state })
+func (o *Outcome) has(state string) bool { return o.count(state) > 0 }
+
+func (o *Outcome) count(state string) (n int) {
+	for _, r := range o.Runs {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
 }
 
-// sound reports whether conclusions may be drawn at all.
-func (o *Outcome) sound() bool {
-	return o.Valid > 0 && len(o.Doubts) == 0 && len(o.Failures) == 0
+// valid reports whether conclusions may be drawn at all.
+func (o *Outcome) valid() bool {
+	return o.Valid > 0 && len(o.Questionable) == 0 && len(o.Failures) == 0
+}
+
+// conclusive lists the valid settings with both figures of the front.
+func (r *Report) conclusive() []*Outcome {
+	var all []*Outcome
+	for i := range r.Settings {
+		if o := &r.Settings[i]; o.valid() && o.comparable() {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // Failed names the settings without a valid run, of those that were run.
@@ -208,17 +228,17 @@ func (r *Report) describe(all []*result.Result) {
 func assumptions(p *Plan) []string {
 	return []string{
 		fmt.Sprintf("Each run has a control plane and a fleet of its own. The order of the runs is random within each of %d rounds, from the profile's seed %d; the mesh and the changes are the same in all runs of a setting.", p.Repeat, p.Base.Seed),
-		"Figures are medians over the repeats, with the least and the largest. Latency counts from when a change was due until a proxy had it; CPU is the control plane's, from the start of steady load to the end of the drain.",
-		"A difference is within noise if the two ranges over the repeats overlap, or, of CPU, are no further apart than the 10 ms in which Linux counts it. Else it is called a difference: " + chance(p.Repeat) + ".",
-		fmt.Sprintf("A setting is noisy if its p99 spans more than %.0f %% of the median. Advice needs %d sound repeats or more, and is never drawn from noisy settings, nor from runs with doubts (harness the bottleneck, states missing or wrong, contradictions).", 100*noisyAbove, minRepeats),
+		"Figures are medians over the repeats, with the least and the largest. Latency counts from a change's scheduled time until a proxy had it; CPU is the control plane's, from the start of steady load to the end of the drain.",
+		"A difference is within noise if the two ranges over the repeats overlap, or, for CPU, are no further apart than the 10 ms in which Linux counts it. " + chance(p.Repeat),
+		fmt.Sprintf("A setting is noisy if its p99 spans more than %s of the median. Advice needs %d valid runs or more, and is never drawn from noisy settings, nor from questionable runs (load generator the bottleneck, states missing or wrong, contradictions).", units.Percent(noisyAbove), minRepeats),
 		"Pushes are of one type to one proxy each; saved is what they fall short of one per change and proxy, and negative where full pushes of several types outnumber what was merged.",
-		"The front holds the settings that no other beats in both p99 latency and CPU.",
+		"The Pareto front holds the settings that no other beats in both p99 latency and CPU.",
 	}
 }
 
 // commands say how to make the sweep, and each setting's run, again.
 func (p *Plan) commands(settings []Setting) []string {
-	parts := []string{"xdsbench sweep -f " + ProfileFile}
+	parts := []string{"xdsbench sweep -f " + profileFile}
 	for _, v := range p.Vary {
 		parts = append(parts, "--vary "+quote(v.String()))
 	}
@@ -232,7 +252,7 @@ func (p *Plan) commands(settings []Setting) []string {
 	}
 	all := []string{strings.Join(parts, " ") + cluster}
 	for _, s := range settings {
-		one := []string{"xdsbench run -f " + ProfileFile}
+		one := []string{"xdsbench run -f " + profileFile}
 		for i, value := range s.Values {
 			if field := p.Vary[i].Field; field == "rate" {
 				one = append(one, "--rate "+quote(value))
@@ -247,7 +267,7 @@ func (p *Plan) commands(settings []Setting) []string {
 
 // quote makes text one word of a shell's command line.
 func quote(text string) string {
-	if fileName(text) == text && len(text) < longestName || strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,=_-/:") == "" {
+	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,=_-/:") == "" {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

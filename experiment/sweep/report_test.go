@@ -45,7 +45,7 @@ func TestSaturatedSettingIsNeitherOnTheFrontNorAdvised(t *testing.T) {
 	if r.Advice.Setting != r.Front[0] {
 		t.Errorf("advice: %+v", r.Advice)
 	}
-	wantText(t, text(t, r), "!  500ms", "harness was the bottleneck", "1 of 2 settings were left out")
+	wantText(t, text(t, r), "2 of 2  kept  on the front", "0 of 2  kept  questionable", "harness was the bottleneck", "1 of 2 settings were left out")
 }
 
 func TestAdviceUnderAnSLOIsTheCheapestThatKeepsItInEveryRepeat(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAdviceUnderAnSLOIsTheCheapestThatKeepsItInEveryRepeat(t *testing.T) {
 		t.Errorf("advice: %+v", r.Advice)
 	}
 	reasons := strings.Join(r.Advice.Reasons, "\n")
-	wantText(t, reasons, debounce+" 100ms -> 50ms: p99 -56 % (115 ms to 51 ms), CPU +33 %", "misses propagation.all.p99", debounce+" 50ms -> 10ms")
+	wantText(t, reasons, debounce+" 100ms -> 50ms: p99 -55.7 % (115 ms to 51 ms), CPU +32.8 %", "misses propagation.all.p99", debounce+" 50ms -> 10ms")
 	none, _ := swept(t, plan(t, 2, "1ms", "10ms", "50ms"), outcomes)
 	if none.Advice.Setting != "" {
 		t.Errorf("advice: %+v", none.Advice)
@@ -75,7 +75,7 @@ func TestAdviceComparesWithTheProfileAsItIs(t *testing.T) {
 	}
 	p.Base = base
 	r, _ := swept(t, p, four())
-	wantText(t, strings.Join(r.Advice.Reasons, "\n"), "100ms -> 500ms: p99 x5 (100 ms to 500 ms), CPU -33 %", "(from the profile as it is)")
+	wantText(t, strings.Join(r.Advice.Reasons, "\n"), "100ms -> 500ms: p99 x5 (100 ms to 500 ms), CPU -33.3 %", "(from the profile as it is)")
 }
 
 func TestDifferencesWithinTheSpreadAreNoise(t *testing.T) {
@@ -85,16 +85,39 @@ func TestDifferencesWithinTheSpreadAreNoise(t *testing.T) {
 		"100ms": {p99: []float64{0.11, 0.13}, cpu: []float64{3, 4.5}},
 	})
 	wantText(t, strings.Join(r.Advice.Reasons, "\n"), "p99 within noise", "CPU within noise")
-	wantText(t, text(t, r), "(within noise of the one before)", "one comparison in 3")
+	wantText(t, text(t, r), "(within noise of the one before)", "one in 3 comparisons")
 }
 
 func TestSettingsUnderDifferentLoadAreNoAlternatives(t *testing.T) {
 	t.Parallel()
-	p := plan(t, 2, "1s", "50ms")
-	p.Vary = append(p.Vary, sweep.Vary{Field: "rate", Values: []string{"1/s", "5/s"}})
-	r, _ := swept(t, p, map[string]outcome{"50ms": {p99: []float64{0.1, 0.1}, cpu: []float64{1, 1}}})
-	if len(r.Front) > 0 || r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, "rate changes the load") {
-		t.Errorf("front %v, advice %+v", r.Front, r.Advice)
+	for field, values := range map[string][]string{
+		"rate":                        {"1/s", "5/s"},
+		"churn[0].rate":               {"1/s", "5/s"},
+		"mesh.services":               {"10", "20"},
+		"proxies.kinds":               {"{sidecar: 1}", "{router: 1}"},
+		"proxies.connectRate":         {"10/s", "100/s"},
+		"proxies.storms":              {"{every: 0s, share: 1}", "{every: 1s, share: 1}"},
+		"proxies.storms.every":        {"0s", "1s"},
+		"proxies.disconnects.rate":    {"0/s", "5/s"},
+		"proxies.nack.rate":           {"0", "0.5"},
+		"proxies.slowRead":            {"{share: 0}", "{share: 0.5, pause: 1s}"},
+		"proxies.applyDelay":          {"0s", "50ms"},
+		"proxies.halfOpen.share":      {"0", "0.5"},
+		"proxies.reconnect.initial":   {"100ms", "1s"},
+		"target.outage":               {"null", "{for: 1s}"},
+		"pprof.cpu":                   {"0s", "1s"},
+		"phases.warmup":               {"0s", "1s"},
+		"proxies.initialFetchTimeout": {"0s", "1s"},
+	} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			p := plan(t, 2, "1s", "50ms")
+			p.Vary = append(p.Vary, sweep.Vary{Field: field, Values: values})
+			r, _ := swept(t, p, map[string]outcome{"50ms": {p99: []float64{0.1, 0.1}, cpu: []float64{1, 1}}})
+			if len(r.Front) > 0 || r.Advice.Setting != "" || !strings.Contains(r.Advice.Text, field+" changes the load") {
+				t.Errorf("front %v, advice %+v", r.Front, r.Advice)
+			}
+		})
 	}
 }
 
@@ -121,7 +144,7 @@ func TestThereIsNoAdviceFromNoisyOrTooFewRuns(t *testing.T) {
 	if r.Advice.Setting != "" {
 		t.Errorf("advice: %+v", r.Advice)
 	}
-	wantText(t, text(t, r), "~  10ms", "noisy: the p99 spans 100 %")
+	wantText(t, text(t, r), "2 of 2  kept  noisy", "noisy: the p99 spans 100 %")
 }
 
 func TestWithoutAnSLOTheFrontsKneeIsNamed(t *testing.T) {
@@ -145,11 +168,11 @@ func TestFiguresAreMediansWithTheirRange(t *testing.T) {
 	r, _ := swept(t, plan(t, 3, "", "10ms"), map[string]outcome{"10ms": {p99: []float64{0.3, 0.1, 0.2}, cpu: []float64{1, 2, 4}}})
 	f := r.Settings[0].Figures
 	want := map[string]sweep.Figure{
-		sweep.LatencyP50: {0.1, 0.05, 0.15, "s", 0}, sweep.LatencyP99: {0.2, 0.1, 0.3, "s", 0}, sweep.LastProxyP99: {0.2, 0.1, 0.3, "s", 0},
-		sweep.CPUSeconds: {2, 1, 4, "s", 0.01}, sweep.PeakRSS: {100e6, 100e6, 100e6, "bytes", 0}, sweep.BytesReceived: {1500, 1500, 1500, "bytes", 0},
-		sweep.Pushes: {100, 100, 100, "", 0}, sweep.PushesSaved: {0.5, 0.5, 0.5, "", 0}, sweep.Rounds: {4, 4, 4, "", 0},
-		sweep.MutationsPerRound: {2.5, 2.5, 2.5, "", 0}, sweep.DebounceMean: {0.02, 0.02, 0.02, "s", 0},
-		sweep.Nacks: {1, 1, 1, "", 0}, sweep.Undelivered: {0, 0, 0, "", 0},
+		"propagation.all.p50": {0.1, 0.05, 0.15, "s", 0}, "propagation.all.p99": {0.2, 0.1, 0.3, "s", 0}, "propagation.lastProxy.p99": {0.2, 0.1, 0.3, "s", 0},
+		"controlPlane.steady.cpuSeconds": {2, 1, 4, "s", 0.01}, "controlPlane.peakRSSBytes": {100e6, 100e6, 100e6, "bytes", 0}, "volume.bytes": {1500, 1500, 1500, "bytes", 0},
+		"controlPlane.work.pushes": {100, 100, 100, "", 0}, "pushesSaved": {0.5, 0.5, 0.5, "", 0}, "controlPlane.work.debounceRounds": {4, 4, 4, "", 0},
+		"controlPlane.stages.mutationsPerPush": {2.5, 2.5, 2.5, "", 0}, "controlPlane.stages.debounce.mean": {0.02, 0.02, 0.02, "s", 0},
+		"acks.nacks": {1, 1, 1, "", 0}, "propagation.undelivered": {0, 0, 0, "", 0},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)
@@ -199,7 +222,7 @@ func TestFilesAreMadeFromWhatIsSavedAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, string(page), "# Sweep: smoke", "## Advice", "(front.svg)", "## Assumptions", "Imaginary, 2 CPUs",
+	wantText(t, string(page), "# Sweep of smoke", "## Advice", "(front.svg)", "## Assumptions", "Imaginary, 2 CPUs",
 		"xdsbench sweep -f profile.yaml --vary target.env."+debounce+"=10ms,50ms,500ms --repeat 2",
 		"xdsbench run -f profile.yaml --set target.env."+debounce+"=500ms", `PILOT\_DEBOUNCE\_AFTER=10ms`)
 	var saved, again bytes.Buffer
@@ -212,7 +235,7 @@ func TestFilesAreMadeFromWhatIsSavedAlone(t *testing.T) {
 		t.Errorf("a second report differs from the saved one: %v", err)
 	}
 	var head struct{ Schema string }
-	if err := json.Unmarshal(data, &head); err != nil || head.Schema != sweep.ReportSchema {
+	if err := json.Unmarshal(data, &head); err != nil || head.Schema != "xdsbench/sweep-report/v2" {
 		t.Errorf("schema %q, %v", head.Schema, err)
 	}
 }

@@ -107,7 +107,7 @@ func TestFailingSettingIsShownAndTriedAgain(t *testing.T) {
 	if r.Partial || slices.Contains(r.Front, "02-"+debounce+"=50ms") {
 		t.Errorf("partial %v, front %v", r.Partial, r.Front)
 	}
-	wantText(t, text(t, r), "FAIL", "x  50ms", "the target would not start", "0 of 2")
+	wantText(t, text(t, r), "FAIL", "the target would not start", "0 of 2  failed")
 	f := &fake{outcomes: four()}
 	if err := sweep.Run(t.Context(), sweep.Config{Dir: dir, Plan: p, Run: f.run}); err != nil || len(f.made) != 2 {
 		t.Errorf("%v; runs made: %v, want the two that failed", err, f.made)

@@ -79,11 +79,10 @@ func thing(gvr schema.GroupVersionResource, kind, name string) *unstructured.Uns
 	}}
 }
 
-func testCustom(t *subject) {
-	s := t.suite
-	gvr := s.customResource(t)
-	kind := s.kindOf(t, gvr)
-	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
+func testCustom(t *serverTest) {
+	gvr := t.customResource(t)
+	kind := t.kindOf(t, gvr)
+	things := t.dynamic.Resource(gvr).Namespace(t.namespace(t))
 	made := must(things.Create(t.Context(), thing(gvr, kind, "a"), metav1.CreateOptions{}))(t)
 	want(t, "generation", made.GetGeneration(), 1)
 	list := must(things.List(t.Context(), metav1.ListOptions{}))(t)
@@ -108,7 +107,7 @@ func testCustom(t *subject) {
 	_, err = things.Patch(t.Context(), "a", types.StrategicMergePatchType, []byte(`{}`), metav1.PatchOptions{})
 	wantError(t, "strategic patch", err, apierrors.IsUnsupportedMediaType)
 
-	disco := must(discovery.NewDiscoveryClientForConfig(s.config))(t)
+	disco := must(discovery.NewDiscoveryClientForConfig(t.config))(t)
 	eventually(t, "discovery shows the kind", func() bool {
 		resources, err := disco.ServerResourcesForGroupVersion("contract.test/v1")
 		if err != nil {
@@ -123,11 +122,10 @@ func testCustom(t *subject) {
 	})
 }
 
-func testCustomStatus(t *subject) {
-	s := t.suite
-	gvr := s.customResource(t)
-	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
-	made := must(things.Create(t.Context(), thing(gvr, s.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)
+func testCustomStatus(t *serverTest) {
+	gvr := t.customResource(t)
+	things := t.dynamic.Resource(gvr).Namespace(t.namespace(t))
+	made := must(things.Create(t.Context(), thing(gvr, t.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)
 	phase := func(u *unstructured.Unstructured) string {
 		v, _, _ := unstructured.NestedString(u.Object, "status", "phase")
 		return v
@@ -146,23 +144,21 @@ func testCustomStatus(t *subject) {
 	want(t, "status after an update", phase(kept), "set")
 }
 
-func testCustomVersions(t *subject) {
-	s := t.suite
-	gvr := s.customResource(t)
-	kind, ns := s.kindOf(t, gvr), s.namespace(t)
+func testCustomVersions(t *serverTest) {
+	gvr := t.customResource(t)
+	kind, ns := t.kindOf(t, gvr), t.namespace(t)
 	beta := gvr.GroupResource().WithVersion("v1beta1")
-	made := must(s.dynamic.Resource(beta).Namespace(ns).Create(t.Context(), thing(beta, kind, "a"), metav1.CreateOptions{}))(t)
+	made := must(t.dynamic.Resource(beta).Namespace(ns).Create(t.Context(), thing(beta, kind, "a"), metav1.CreateOptions{}))(t)
 	want(t, "made in", made.GetAPIVersion(), "contract.test/v1beta1")
-	stable := must(s.dynamic.Resource(gvr).Namespace(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
+	stable := must(t.dynamic.Resource(gvr).Namespace(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
 	want(t, "read in", stable.GetAPIVersion(), "contract.test/v1")
 	want(t, "uid", stable.GetUID(), made.GetUID())
 }
 
-func testCustomApply(t *subject) {
-	s := t.suite
-	gvr := s.customResource(t)
-	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
-	config := thing(gvr, s.kindOf(t, gvr), "a")
+func testCustomApply(t *serverTest) {
+	gvr := t.customResource(t)
+	things := t.dynamic.Resource(gvr).Namespace(t.namespace(t))
+	config := thing(gvr, t.kindOf(t, gvr), "a")
 	delete(config.Object, "status")
 	must(things.Apply(t.Context(), "a", config, metav1.ApplyOptions{FieldManager: "m"}))(t)
 	config.Object["spec"] = map[string]any{"hosts": []any{"c"}}
@@ -176,20 +172,18 @@ func testCustomApply(t *subject) {
 	want(t, "status", fmt.Sprint(got.Object["status"], got.Object["spec"]), "map[phase:applied] map[hosts:[c]]")
 }
 
-func testCustomInvalid(t *subject) {
-	s := t.suite
+func testCustomInvalid(t *serverTest) {
 	crd := definition()
 	crd.SetName("other.contract.test")
-	_, err := s.dynamic.Resource(crds()).Create(t.Context(), crd, metav1.CreateOptions{})
+	_, err := t.dynamic.Resource(crds()).Create(t.Context(), crd, metav1.CreateOptions{})
 	wantError(t, "a definition with the wrong name", err, apierrors.IsInvalid)
 }
 
-func testCustomGone(t *subject) {
-	s := t.suite
-	gvr := s.customResource(t)
-	things := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
-	must(things.Create(t.Context(), thing(gvr, s.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)
-	if err := s.dynamic.Resource(crds()).Delete(t.Context(), gvr.Resource+".contract.test", metav1.DeleteOptions{}); err != nil {
+func testCustomGone(t *serverTest) {
+	gvr := t.customResource(t)
+	things := t.dynamic.Resource(gvr).Namespace(t.namespace(t))
+	must(things.Create(t.Context(), thing(gvr, t.kindOf(t, gvr), "a"), metav1.CreateOptions{}))(t)
+	if err := t.dynamic.Resource(crds()).Delete(t.Context(), gvr.Resource+".contract.test", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "no longer served", func() bool {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
@@ -32,18 +33,17 @@ func encodingTests() []test {
 	}
 }
 
-func testEncodings(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	must(s.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
-	must(s.proto.CoreV1().Pods(ns).Create(t.Context(), pod("b", "node-1"), metav1.CreateOptions{}))(t)
-	one := must(s.client.CoreV1().Pods(ns).Get(t.Context(), "b", metav1.GetOptions{}))(t)
-	other := must(s.proto.CoreV1().Pods(ns).Get(t.Context(), "b", metav1.GetOptions{}))(t)
+func testEncodings(t *serverTest) {
+	ns := t.namespace(t)
+	must(t.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
+	must(t.proto.CoreV1().Pods(ns).Create(t.Context(), pod("b", "node-1"), metav1.CreateOptions{}))(t)
+	one := must(t.client.CoreV1().Pods(ns).Get(t.Context(), "b", metav1.GetOptions{}))(t)
+	other := must(t.proto.CoreV1().Pods(ns).Get(t.Context(), "b", metav1.GetOptions{}))(t)
 	if !reflect.DeepEqual(one.Spec, other.Spec) || one.ResourceVersion != other.ResourceVersion {
 		t.Errorf("JSON: %+v\nprotobuf: %+v", one, other)
 	}
-	list := must(s.client.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}))(t)
-	protoList := must(s.proto.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}))(t)
+	list := must(t.client.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}))(t)
+	protoList := must(t.proto.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{}))(t)
 	want(t, "items", len(protoList.Items), 2)
 	for i := range list.Items {
 		if !reflect.DeepEqual(list.Items[i].Spec, protoList.Items[i].Spec) || list.Items[i].UID != protoList.Items[i].UID {
@@ -52,14 +52,13 @@ func testEncodings(t *subject) {
 	}
 }
 
-func testProtoWrites(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	maps := s.proto.CoreV1().ConfigMaps(ns)
+func testProtoWrites(t *serverTest) {
+	ns := t.namespace(t)
+	maps := t.proto.CoreV1().ConfigMaps(ns)
 	a := must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))(t)
 	a.Data = map[string]string{"k": "<&>"}
 	a = must(maps.Update(t.Context(), a, metav1.UpdateOptions{}))(t)
-	got := must(s.client.CoreV1().ConfigMaps(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
+	got := must(t.client.CoreV1().ConfigMaps(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
 	want(t, "data", got.Data["k"], "<&>")
 	want(t, "version", got.ResourceVersion, a.ResourceVersion)
 	if err := maps.Delete(t.Context(), "a", *metav1.NewPreconditionDeleteOptions(string(a.UID))); err != nil {
@@ -67,11 +66,10 @@ func testProtoWrites(t *subject) {
 	}
 }
 
-func testPartial(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", map[string]string{"x": "y"})
-	maps := s.metadata.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(ns)
+func testPartial(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", map[string]string{"x": "y"})
+	maps := t.metadata.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(ns)
 	got := must(maps.Get(t.Context(), "a", metav1.GetOptions{}))(t)
 	want(t, "label", got.Labels["x"], "y")
 	list := must(maps.List(t.Context(), metav1.ListOptions{}))(t)
@@ -79,18 +77,18 @@ func testPartial(t *subject) {
 	want(t, "uid", list.Items[0].UID, a.UID)
 	w := must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion}))(t)
 	defer w.Stop()
-	s.configMap(t, ns, "b", nil)
+	t.configMap(t, ns, "b", nil)
 	if p, ok := next(t, w).Object.(*metav1.PartialObjectMetadata); !ok || p.Name != "b" {
 		t.Errorf("watched: %+v", p)
 	}
-	gvr := s.customResource(t)
-	things := s.dynamic.Resource(gvr).Namespace(ns)
-	must(things.Create(t.Context(), thing(gvr, s.kindOf(t, gvr), "c"), metav1.CreateOptions{}))(t)
-	custom := must(s.metadata.Resource(gvr).Namespace(ns).List(t.Context(), metav1.ListOptions{}))(t)
+	gvr := t.customResource(t)
+	things := t.dynamic.Resource(gvr).Namespace(ns)
+	must(things.Create(t.Context(), thing(gvr, t.kindOf(t, gvr), "c"), metav1.CreateOptions{}))(t)
+	custom := must(t.metadata.Resource(gvr).Namespace(ns).List(t.Context(), metav1.ListOptions{}))(t)
 	want(t, "custom items", len(custom.Items), 1)
 	want(t, "custom name", custom.Items[0].Name, "c")
 	yes := true
-	cw := must(s.metadata.Resource(gvr).Namespace(ns).Watch(t.Context(), metav1.ListOptions{
+	cw := must(t.metadata.Resource(gvr).Namespace(ns).Watch(t.Context(), metav1.ListOptions{
 		SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true,
 	}))(t)
 	defer cw.Stop()
@@ -107,7 +105,7 @@ func (s *suite) raw(tb testing.TB, method, path, accept, contentType, body strin
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), waitLimit)
 	defer cancel()
 	req := must(http.NewRequestWithContext(ctx, method, base.String()+path, strings.NewReader(body)))(tb)
 	req.Header.Set("Accept", accept)
@@ -121,11 +119,10 @@ func (s *suite) raw(tb testing.TB, method, path, accept, contentType, body strin
 	return resp.StatusCode, data
 }
 
-func testTable(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	must(s.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
-	code, data := s.raw(t, http.MethodGet, "/api/v1/namespaces/"+ns+"/pods", "application/json;as=Table;v=v1;g=meta.k8s.io", "", "")
+func testTable(t *serverTest) {
+	ns := t.namespace(t)
+	must(t.client.CoreV1().Pods(ns).Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
+	code, data := t.raw(t, http.MethodGet, "/api/v1/namespaces/"+ns+"/pods", "application/json;as=Table;v=v1;g=meta.k8s.io", "", "")
 	var table metav1.Table
 	if err := json.Unmarshal(data, &table); err != nil || code != http.StatusOK {
 		t.Fatalf("%d %v: %s", code, err, data)
@@ -139,9 +136,8 @@ func testTable(t *subject) {
 	want(t, "ready", table.Rows[0].Cells[1], any("0/1"))
 }
 
-func testDiscovery(t *subject) {
-	s := t.suite
-	disco := must(discovery.NewDiscoveryClientForConfig(s.config))(t)
+func testDiscovery(t *serverTest) {
+	disco := must(discovery.NewDiscoveryClientForConfig(t.config))(t)
 	for _, legacy := range []bool{false, true} {
 		disco.UseLegacyDiscovery = legacy
 		_, lists, err := disco.ServerGroupsAndResources()
@@ -169,31 +165,29 @@ func testDiscovery(t *subject) {
 	want(t, "major version", version.Major, "1")
 }
 
-func testEvents(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	must(s.client.CoreV1().Events(ns).Create(t.Context(), &corev1.Event{
+func testEvents(t *serverTest) {
+	ns := t.namespace(t)
+	must(t.client.CoreV1().Events(ns).Create(t.Context(), &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{Name: "a"},
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "p", Namespace: ns},
 		Reason:         "Testing", Message: "text", Type: corev1.EventTypeNormal,
 	}, metav1.CreateOptions{}))(t)
-	for _, client := range []*suite{s, {client: s.proto}} {
-		e := must(client.client.EventsV1().Events(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
+	for _, client := range []kubernetes.Interface{t.client, t.proto} {
+		e := must(client.EventsV1().Events(ns).Get(t.Context(), "a", metav1.GetOptions{}))(t)
 		want(t, "note", e.Note, "text")
 		want(t, "regarding", e.Regarding.Name, "p")
 	}
-	list := must(s.client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=p,involvedObject.kind=Pod"}))(t)
+	list := must(t.client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=p,involvedObject.kind=Pod"}))(t)
 	want(t, "selected", len(list.Items), 1)
-	list = must(s.client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=q"}))(t)
+	list = must(t.client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=q"}))(t)
 	want(t, "selected", len(list.Items), 0)
 }
 
-func testHTTPErrors(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	s.configMap(t, ns, "a", nil)
+func testHTTPErrors(t *serverTest) {
+	ns := t.namespace(t)
+	t.configMap(t, ns, "a", nil)
 	maps := "/api/v1/namespaces/" + ns + "/configmaps"
-	things := "/apis/contract.test/v1/namespaces/" + ns + "/" + s.customResource(t).Resource
+	things := "/apis/contract.test/v1/namespaces/" + ns + "/" + t.customResource(t).Resource
 	const asJSON = "application/json"
 	for _, c := range []struct {
 		method, path, accept, contentType, body string
@@ -214,7 +208,7 @@ func testHTTPErrors(t *subject) {
 		{http.MethodGet, maps + "/a/status", asJSON, "", "", 404, metav1.StatusReasonNotFound},
 		{http.MethodGet, maps + "?resourceVersion=100000000000", asJSON, "", "", 504, metav1.StatusReasonTimeout},
 	} {
-		code, data := s.raw(t, c.method, c.path, c.accept, c.contentType, c.body)
+		code, data := t.raw(t, c.method, c.path, c.accept, c.contentType, c.body)
 		// A Status may come in protobuf even where an object may not.
 		obj, err := runtime.Decode(scheme.Codecs.UniversalDeserializer(), data)
 		status, ok := obj.(*metav1.Status)
@@ -226,16 +220,15 @@ func testHTTPErrors(t *subject) {
 		want(t, c.method+" "+c.path+" reason", status.Reason, c.reason)
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/livez"} {
-		code, data := s.raw(t, http.MethodGet, path, "*/*", "", "")
+		code, data := t.raw(t, http.MethodGet, path, "*/*", "", "")
 		want(t, path, string(data), "ok")
 		want(t, path, code, http.StatusOK)
 	}
 }
 
-func testReview(t *subject) {
-	s := t.suite
+func testReview(t *serverTest) {
 	gvr := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
-	code, data := s.raw(t, http.MethodPost, "/apis/"+gvr.Group+"/v1/"+gvr.Resource, "application/json", "application/json",
+	code, data := t.raw(t, http.MethodPost, "/apis/"+gvr.Group+"/v1/"+gvr.Resource, "application/json", "application/json",
 		`{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}`)
 	want(t, "code", code, http.StatusCreated)
 	if !strings.Contains(string(data), `"allowed": true`) && !strings.Contains(string(data), `"allowed":true`) {

@@ -19,10 +19,10 @@ import (
 
 func informerTests() []test {
 	return []test{
-		{"InformerWithWatchList", func(t *subject) { testInformer(t, true, "application/json") }},
-		{"InformerWithList", func(t *subject) { testInformer(t, false, "application/json") }},
-		{"ProtobufInformerWithWatchList", func(t *subject) { testInformer(t, true, "application/vnd.kubernetes.protobuf") }},
-		{"ProtobufInformerWithList", func(t *subject) { testInformer(t, false, "application/vnd.kubernetes.protobuf") }},
+		{"InformerWithWatchList", func(t *serverTest) { testInformer(t, true, "application/json") }},
+		{"InformerWithList", func(t *serverTest) { testInformer(t, false, "application/json") }},
+		{"ProtobufInformerWithWatchList", func(t *serverTest) { testInformer(t, true, "application/vnd.kubernetes.protobuf") }},
+		{"ProtobufInformerWithList", func(t *serverTest) { testInformer(t, false, "application/vnd.kubernetes.protobuf") }},
 	}
 }
 
@@ -46,15 +46,14 @@ func (c countWatchList) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // testInformer follows a namespace with an informer while it changes.
-func testInformer(t *subject, watchList bool, contentType string) {
-	s := t.suite
+func testInformer(t *serverTest, watchList bool, contentType string) {
 	var asked atomic.Int64
-	cfg := rest.CopyConfig(s.config)
+	cfg := rest.CopyConfig(t.config)
 	cfg.ContentType = contentType
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return countWatchList{rt, &asked} })
 	client := must(kubernetes.NewForConfig(cfg))(t)
-	ns := s.namespace(t)
-	s.configMap(t, ns, "before", nil)
+	ns := t.namespace(t)
+	t.configMap(t, ns, "before", nil)
 
 	lw := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {

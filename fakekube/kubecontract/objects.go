@@ -33,9 +33,8 @@ func objectTests() []test {
 	}
 }
 
-func testCRUD(t *subject) {
-	s := t.suite
-	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
+func testCRUD(t *serverTest) {
+	maps := t.client.CoreV1().ConfigMaps(t.namespace(t))
 	made := must(maps.Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"},
 	}, metav1.CreateOptions{}))(t)
@@ -65,38 +64,35 @@ func testCRUD(t *subject) {
 	wantError(t, "update after delete", err, apierrors.IsNotFound)
 }
 
-func testConflict(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	first := s.configMap(t, ns, "a", nil)
+func testConflict(t *serverTest) {
+	ns := t.namespace(t)
+	first := t.configMap(t, ns, "a", nil)
 	second := first.DeepCopy()
 	second.Data["key"] = "newer"
-	second = must(s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{}))(t)
+	second = must(t.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{}))(t)
 	first.Data["key"] = "stale"
-	_, err := s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), first, metav1.UpdateOptions{})
+	_, err := t.client.CoreV1().ConfigMaps(ns).Update(t.Context(), first, metav1.UpdateOptions{})
 	wantError(t, "stale update", err, apierrors.IsConflict)
 
 	second.ResourceVersion = ""
 	second.Data["key"] = "unconditional"
-	if _, err := s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{}); err != nil {
+	if _, err := t.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{}); err != nil {
 		t.Errorf("an update without version: %v", err)
 	}
 	second.UID = "other"
-	_, err = s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{})
+	_, err = t.client.CoreV1().ConfigMaps(ns).Update(t.Context(), second, metav1.UpdateOptions{})
 	wantError(t, "update of another uid", err, apierrors.IsConflict)
 }
 
-func testNoop(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", nil)
-	again := must(s.client.CoreV1().ConfigMaps(ns).Update(t.Context(), a, metav1.UpdateOptions{}))(t)
+func testNoop(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", nil)
+	again := must(t.client.CoreV1().ConfigMaps(ns).Update(t.Context(), a, metav1.UpdateOptions{}))(t)
 	want(t, "version after an update that changes nothing", again.ResourceVersion, a.ResourceVersion)
 }
 
-func testGenerateName(t *subject) {
-	s := t.suite
-	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
+func testGenerateName(t *serverTest) {
+	maps := t.client.CoreV1().ConfigMaps(t.namespace(t))
 	seen := map[string]bool{}
 	for range 3 {
 		cm := must(maps.Create(t.Context(), &corev1.ConfigMap{
@@ -109,9 +105,8 @@ func testGenerateName(t *subject) {
 	}
 }
 
-func testMissingNamespace(t *subject) {
-	s := t.suite
-	maps := s.client.CoreV1().ConfigMaps("contract-missing")
+func testMissingNamespace(t *serverTest) {
+	maps := t.client.CoreV1().ConfigMaps("contract-missing")
 	_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 	wantError(t, "create", err, apierrors.IsNotFound)
 	if err == nil || !strings.Contains(err.Error(), `namespaces "contract-missing" not found`) {
@@ -121,10 +116,9 @@ func testMissingNamespace(t *subject) {
 	want(t, "items", len(list.Items), 0)
 }
 
-func testInvalid(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testInvalid(t *serverTest) {
+	ns := t.namespace(t)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	for _, meta := range []metav1.ObjectMeta{
 		{}, {Name: "Upper_Case"}, {Name: "a", Labels: map[string]string{"bad label": "x"}},
 	} {
@@ -138,18 +132,17 @@ func testInvalid(t *subject) {
 		t.Error("an object with a resourceVersion was created")
 	}
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a.b"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	_, err = s.client.CoreV1().Services(ns).Create(t.Context(), svc, metav1.CreateOptions{})
+	_, err = t.client.CoreV1().Services(ns).Create(t.Context(), svc, metav1.CreateOptions{})
 	wantError(t, "create a service named a.b", err, apierrors.IsInvalid)
 }
 
-func testSelectors(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
+func testSelectors(t *serverTest) {
+	ns := t.namespace(t)
 	for _, p := range []*corev1.Pod{pod("a", ""), pod("b", "node-b"), pod("c", "")} {
-		must(s.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{}))(t)
+		must(t.client.CoreV1().Pods(ns).Create(t.Context(), p, metav1.CreateOptions{}))(t)
 	}
 	names := func(opts metav1.ListOptions) string {
-		list := must(s.client.CoreV1().Pods(ns).List(t.Context(), opts))(t)
+		list := must(t.client.CoreV1().Pods(ns).List(t.Context(), opts))(t)
 		out := map[string]bool{}
 		for _, p := range list.Items {
 			out[p.Name] = true
@@ -172,23 +165,22 @@ func testSelectors(t *subject) {
 		want(t, c.labels+" "+c.fields, names(metav1.ListOptions{LabelSelector: c.labels, FieldSelector: c.fields}), c.expected)
 	}
 	for _, opts := range []metav1.ListOptions{{FieldSelector: "spec.foo=1"}, {LabelSelector: "a=b=c"}, {FieldSelector: "spec"}} {
-		_, err := s.client.CoreV1().Pods(ns).List(t.Context(), opts)
+		_, err := t.client.CoreV1().Pods(ns).List(t.Context(), opts)
 		wantError(t, opts.LabelSelector+opts.FieldSelector, err, apierrors.IsBadRequest)
 	}
-	must(s.client.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{
+	must(t.client.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "s"}, Type: "contract/type",
 	}, metav1.CreateOptions{}))(t)
-	secrets := must(s.client.CoreV1().Secrets(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "type=contract/type"}))(t)
+	secrets := must(t.client.CoreV1().Secrets(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "type=contract/type"}))(t)
 	want(t, "secrets by type", len(secrets.Items), 1)
 }
 
-func testDeleteCollection(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
+func testDeleteCollection(t *serverTest) {
+	ns := t.namespace(t)
 	for _, name := range []string{"a", "b", "c"} {
-		s.configMap(t, ns, name, map[string]string{"name": name})
+		t.configMap(t, ns, name, map[string]string{"name": name})
 	}
-	maps := s.client.CoreV1().ConfigMaps(ns)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	if err := maps.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "name!=b"}); err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +190,10 @@ func testDeleteCollection(t *subject) {
 	}
 }
 
-func testPreconditions(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", nil)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testPreconditions(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", nil)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	other, stale := a.UID+"x", "1"
 	err := maps.Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}})
 	wantError(t, "delete another uid", err, apierrors.IsConflict)
@@ -214,9 +205,8 @@ func testPreconditions(t *subject) {
 	}
 }
 
-func testFinalizers(t *subject) {
-	s := t.suite
-	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
+func testFinalizers(t *serverTest) {
+	maps := t.client.CoreV1().ConfigMaps(t.namespace(t))
 	must(maps.Create(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Finalizers: []string{"contract.test/hold"}},
 	}, metav1.CreateOptions{}))(t)
@@ -237,9 +227,8 @@ func testFinalizers(t *subject) {
 	wantError(t, "get after the finalizer went", err, apierrors.IsNotFound)
 }
 
-func testGracefulPod(t *subject) {
-	s := t.suite
-	pods := s.client.CoreV1().Pods(s.namespace(t))
+func testGracefulPod(t *serverTest) {
+	pods := t.client.CoreV1().Pods(t.namespace(t))
 	for _, p := range []*corev1.Pod{pod("free", ""), pod("bound", "node-1")} {
 		must(pods.Create(t.Context(), p, metav1.CreateOptions{}))(t)
 		if err := pods.Delete(t.Context(), p.Name, metav1.DeleteOptions{}); err != nil {
@@ -260,9 +249,8 @@ func testGracefulPod(t *subject) {
 	wantError(t, "get after delete with grace 0", err, apierrors.IsNotFound)
 }
 
-func testDryRun(t *subject) {
-	s := t.suite
-	maps := s.client.CoreV1().ConfigMaps(s.namespace(t))
+func testDryRun(t *serverTest) {
+	maps := t.client.CoreV1().ConfigMaps(t.namespace(t))
 	made := must(maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}))(t)
 	if made.UID == "" {
@@ -272,9 +260,8 @@ func testDryRun(t *subject) {
 	wantError(t, "get after a dry run", err, apierrors.IsNotFound)
 }
 
-func testService(t *subject) {
-	s := t.suite
-	services := s.client.CoreV1().Services(s.namespace(t))
+func testService(t *serverTest) {
+	services := t.client.CoreV1().Services(t.namespace(t))
 	svc := must(services.Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "plain"},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{
@@ -314,9 +301,8 @@ func testService(t *subject) {
 	want(t, "headless families", len(headless.Spec.IPFamilies), 1)
 }
 
-func testSlice(t *subject) {
-	s := t.suite
-	slices := s.client.DiscoveryV1().EndpointSlices(s.namespace(t))
+func testSlice(t *serverTest) {
+	slices := t.client.DiscoveryV1().EndpointSlices(t.namespace(t))
 	port, ready := int32(80), true
 	es := must(slices.Create(t.Context(), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "a", Labels: map[string]string{discoveryv1.LabelServiceName: "s"}},
@@ -341,9 +327,8 @@ func testSlice(t *subject) {
 	want(t, "generation after a label", es.Generation, 3)
 }
 
-func testSecret(t *subject) {
-	s := t.suite
-	secret := must(s.client.CoreV1().Secrets(s.namespace(t)).Create(t.Context(), &corev1.Secret{
+func testSecret(t *serverTest) {
+	secret := must(t.client.CoreV1().Secrets(t.namespace(t)).Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"}, StringData: map[string]string{"k": "v"},
 	}, metav1.CreateOptions{}))(t)
 	want(t, "data", string(secret.Data["k"]), "v")
@@ -351,11 +336,10 @@ func testSecret(t *subject) {
 	want(t, "type", secret.Type, corev1.SecretTypeOpaque)
 }
 
-func testListVersions(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	maps := s.client.CoreV1().ConfigMaps(ns)
-	a := s.configMap(t, ns, "a", nil)
+func testListVersions(t *serverTest) {
+	ns := t.namespace(t)
+	maps := t.client.CoreV1().ConfigMaps(ns)
+	a := t.configMap(t, ns, "a", nil)
 	list := must(maps.List(t.Context(), metav1.ListOptions{ResourceVersion: a.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}))(t)
 	want(t, "items", len(list.Items), 1)
 	if list.ResourceVersion == "" || list.Items[0].Kind != "" {

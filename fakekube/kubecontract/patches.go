@@ -21,11 +21,10 @@ func patchTests() []test {
 	}
 }
 
-func testMergePatch(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", map[string]string{"old": "x"})
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testMergePatch(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", map[string]string{"old": "x"})
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	got := must(maps.Patch(t.Context(), "a", types.MergePatchType,
 		[]byte(`{"metadata":{"labels":{"old":null,"new":"y"}},"data":{"more":"z"}}`), metav1.PatchOptions{}))(t)
 	if got.Labels["old"] != "" || got.Labels["new"] != "y" || got.Data["more"] != "z" || got.Data["key"] != "value" {
@@ -41,11 +40,10 @@ func testMergePatch(t *subject) {
 	wantError(t, "patch of a stale version", err, apierrors.IsConflict)
 }
 
-func testJSONPatch(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	s.configMap(t, ns, "a", nil)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testJSONPatch(t *serverTest) {
+	ns := t.namespace(t)
+	t.configMap(t, ns, "a", nil)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	got := must(maps.Patch(t.Context(), "a", types.JSONPatchType,
 		[]byte(`[{"op":"test","path":"/data/key","value":"value"},{"op":"replace","path":"/data/key","value":"new"}]`), metav1.PatchOptions{}))(t)
 	want(t, "data", got.Data["key"], "new")
@@ -54,9 +52,8 @@ func testJSONPatch(t *subject) {
 	wantError(t, "a failing test", err, apierrors.IsInvalid)
 }
 
-func testStrategicPatch(t *subject) {
-	s := t.suite
-	services := s.client.CoreV1().Services(s.namespace(t))
+func testStrategicPatch(t *serverTest) {
+	services := t.client.CoreV1().Services(t.namespace(t))
 	must(services.Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "x", Port: 80}, {Name: "y", Port: 81}}},
@@ -71,11 +68,10 @@ func testStrategicPatch(t *subject) {
 	want(t, "defaulted protocol", got.Spec.Ports[1].Protocol, corev1.ProtocolTCP)
 }
 
-func testBadPatches(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	s.configMap(t, ns, "a", nil)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testBadPatches(t *serverTest) {
+	ns := t.namespace(t)
+	t.configMap(t, ns, "a", nil)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	patch := func(name string, kind types.PatchType, data string) error {
 		_, err := maps.Patch(t.Context(), name, kind, []byte(data), metav1.PatchOptions{})
 		return err
@@ -88,10 +84,9 @@ func testBadPatches(t *subject) {
 	wantError(t, "apply without manager", patch("a", types.ApplyYAMLPatchType, `{}`), apierrors.IsInvalid)
 }
 
-func testApply(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testApply(t *serverTest) {
+	ns := t.namespace(t)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	config := applycorev1.ConfigMap("a", ns).WithData(map[string]string{"one": "1", "two": "2"})
 	made := must(maps.Apply(t.Context(), config, metav1.ApplyOptions{FieldManager: "m"}))(t)
 	want(t, "data", len(made.Data), 2)
@@ -107,10 +102,9 @@ func testApply(t *subject) {
 	want(t, "data of both managers", len(got.Data), 3)
 }
 
-func testApplyConflict(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testApplyConflict(t *serverTest) {
+	ns := t.namespace(t)
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	config := func(value string) *applycorev1.ConfigMapApplyConfiguration {
 		return applycorev1.ConfigMap("a", ns).WithData(map[string]string{"k": value})
 	}

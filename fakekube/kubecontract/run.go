@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience is how long a test waits for something that must come.
-const patience = 20 * time.Second
+// waitLimit is how long a test waits for what must happen.
+const waitLimit = 20 * time.Second
 
 // suite is what the tests share: clients of one server.
 type suite struct {
@@ -53,7 +53,7 @@ func Run(t *testing.T, cfg *rest.Config) {
 		for _, tt := range group() {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
-				tt.run(&subject{T: t, suite: s})
+				tt.run(&serverTest{T: t, suite: s})
 			})
 		}
 	}
@@ -62,13 +62,13 @@ func Run(t *testing.T, cfg *rest.Config) {
 // test is one behaviour.
 type test struct {
 	name string
-	run  func(*subject)
+	run  func(*serverTest)
 }
 
-// subject is one test at work on the server.
-type subject struct {
+// serverTest is one test on the server.
+type serverTest struct {
 	*testing.T
-	suite *suite
+	*suite
 }
 
 // must returns a value or ends the test.
@@ -132,7 +132,7 @@ func next(tb testing.TB, w watch.Interface) watch.Event {
 			tb.Fatal("the watch ended")
 		}
 		return e
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		tb.Fatal("no event came")
 	}
 	return watch.Event{}
@@ -141,14 +141,14 @@ func next(tb testing.TB, w watch.Interface) watch.Event {
 // eventually waits until a condition holds.
 func eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), waitLimit)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
 		case <-ctx.Done():
-			tb.Fatalf("%s: still not so after %v", what, patience)
+			tb.Fatalf("%s: not so within %v", what, waitLimit)
 		case <-tick.C:
 		}
 	}

@@ -16,9 +16,8 @@ func statusTests() []test {
 	}
 }
 
-func testStatus(t *subject) {
-	s := t.suite
-	pods := s.client.CoreV1().Pods(s.namespace(t))
+func testStatus(t *serverTest) {
+	pods := t.client.CoreV1().Pods(t.namespace(t))
 	p := pod("a", "node-1")
 	p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.1.2.3"}
 	p = must(pods.Create(t.Context(), p, metav1.CreateOptions{}))(t)
@@ -47,33 +46,30 @@ func testStatus(t *subject) {
 	wantError(t, "stale status update", err, apierrors.IsConflict)
 }
 
-func testStatusPatch(t *subject) {
-	s := t.suite
-	pods := s.client.CoreV1().Pods(s.namespace(t))
+func testStatusPatch(t *serverTest) {
+	pods := t.client.CoreV1().Pods(t.namespace(t))
 	must(pods.Create(t.Context(), pod("a", "node-1"), metav1.CreateOptions{}))(t)
 	patch := []byte(`{"status":{"phase":"Running","podIP":"10.1.2.3","podIPs":[{"ip":"10.1.2.3"}]},"spec":{"nodeName":"other"}}`)
 	p := must(pods.Patch(t.Context(), "a", types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"))(t)
 	want(t, "address", p.Status.PodIP, "10.1.2.3")
 	want(t, "node", p.Spec.NodeName, "node-1")
-	_, err := s.client.CoreV1().ConfigMaps(p.Namespace).Patch(t.Context(), "a", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
+	_, err := t.client.CoreV1().ConfigMaps(p.Namespace).Patch(t.Context(), "a", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
 	wantError(t, "status of a kind without", err, apierrors.IsNotFound)
 }
 
-func testNodeStatus(t *subject) {
-	s := t.suite
-	n := must(s.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+func testNodeStatus(t *serverTest) {
+	n := must(t.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "contract-"},
 		Status:     corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1"}},
 	}, metav1.CreateOptions{}))(t)
 	want(t, "kubelet version", n.Status.NodeInfo.KubeletVersion, "v1")
-	if err := s.client.CoreV1().Nodes().Delete(t.Context(), n.Name, metav1.DeleteOptions{}); err != nil {
+	if err := t.client.CoreV1().Nodes().Delete(t.Context(), n.Name, metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
 }
 
-func testNamespaceObject(t *subject) {
-	s := t.suite
-	ns := must(s.client.CoreV1().Namespaces().Get(t.Context(), s.namespace(t), metav1.GetOptions{}))(t)
+func testNamespaceObject(t *serverTest) {
+	ns := must(t.client.CoreV1().Namespaces().Get(t.Context(), t.namespace(t), metav1.GetOptions{}))(t)
 	want(t, "name label", ns.Labels[corev1.LabelMetadataName], ns.Name)
 	want(t, "phase", ns.Status.Phase, corev1.NamespaceActive)
 	want(t, "finalizers", len(ns.Spec.Finalizers), 1)

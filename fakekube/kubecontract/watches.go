@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 )
 
 func watchTests() []test {
@@ -38,13 +39,12 @@ func expect(tb testing.TB, w watch.Interface, kind watch.EventType, name string)
 	return m
 }
 
-func testWatchFrom(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	for _, client := range []*suite{s, {client: s.proto}} {
-		maps := client.client.CoreV1().ConfigMaps(ns)
-		a := s.configMap(t, ns, "a", nil)
-		s.configMap(t, ns, "b", nil)
+func testWatchFrom(t *serverTest) {
+	ns := t.namespace(t)
+	for _, client := range []kubernetes.Interface{t.client, t.proto} {
+		maps := client.CoreV1().ConfigMaps(ns)
+		a := t.configMap(t, ns, "a", nil)
+		t.configMap(t, ns, "b", nil)
 		w := must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: a.ResourceVersion}))(t)
 		expect(t, w, watch.Added, "b")
 		a.Data["key"] = "new"
@@ -70,26 +70,24 @@ func testWatchFrom(t *subject) {
 	}
 }
 
-func testWatchZero(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	s.configMap(t, ns, "a", nil)
+func testWatchZero(t *serverTest) {
+	ns := t.namespace(t)
+	t.configMap(t, ns, "a", nil)
 	for _, version := range []string{"", "0"} {
 		eventually(t, "the watch cache has the object", func() bool {
-			list, err := s.client.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+			list, err := t.client.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 			return err == nil && len(list.Items) == 1
 		})
-		w := must(s.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version}))(t)
+		w := must(t.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{ResourceVersion: version}))(t)
 		expect(t, w, watch.Added, "a")
 		w.Stop()
 	}
 }
 
-func testWatchSelectors(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", map[string]string{"in": "no"})
-	maps := s.client.CoreV1().ConfigMaps(ns)
+func testWatchSelectors(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", map[string]string{"in": "no"})
+	maps := t.client.CoreV1().ConfigMaps(ns)
 	w := must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: a.ResourceVersion, LabelSelector: "in=yes"}))(t)
 	defer w.Stop()
 	byName := must(maps.Watch(t.Context(), metav1.ListOptions{ResourceVersion: a.ResourceVersion, FieldSelector: "metadata.name=b"}))(t)
@@ -106,19 +104,18 @@ func testWatchSelectors(t *subject) {
 	want(t, "version of the event", left.GetResourceVersion(), a.ResourceVersion)
 	want(t, "label shown", left.GetLabels()["in"], "yes")
 	setLabel("never")
-	s.configMap(t, ns, "b", map[string]string{"in": "yes"})
+	t.configMap(t, ns, "b", map[string]string{"in": "yes"})
 	expect(t, w, watch.Added, "b")
 	expect(t, byName, watch.Added, "b")
 }
 
-func testWatchList(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	s.configMap(t, ns, "a", nil)
-	b := s.configMap(t, ns, "b", nil)
+func testWatchList(t *serverTest) {
+	ns := t.namespace(t)
+	t.configMap(t, ns, "a", nil)
+	b := t.configMap(t, ns, "b", nil)
 	yes := true
-	for _, client := range []*suite{s, {client: s.proto}} {
-		w := must(client.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
+	for _, client := range []kubernetes.Interface{t.client, t.proto} {
+		w := must(client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
 			SendInitialEvents: &yes, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 			AllowWatchBookmarks: true, ResourceVersion: b.ResourceVersion,
 		}))(t)
@@ -141,13 +138,12 @@ func testWatchList(t *subject) {
 	}
 }
 
-func testBookmarks(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", nil)
-	last := must(s.client.CoreV1().Namespaces().Get(t.Context(), s.namespace(t), metav1.GetOptions{}))(t)
+func testBookmarks(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", nil)
+	last := must(t.client.CoreV1().Namespaces().Get(t.Context(), t.namespace(t), metav1.GetOptions{}))(t)
 	timeout := int64(5) // A bookmark comes before the end of a watch.
-	w := must(s.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
+	w := must(t.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
 		ResourceVersion: a.ResourceVersion, AllowWatchBookmarks: true, TimeoutSeconds: &timeout,
 	}))(t)
 	defer w.Stop()
@@ -160,11 +156,10 @@ func testBookmarks(t *subject) {
 	}
 }
 
-func testExpired(t *subject) {
-	s := t.suite
+func testExpired(t *serverTest) {
 	// A resource whose history begins now has none of an old version.
-	gvr := s.customResource(t)
-	objects := s.dynamic.Resource(gvr).Namespace(s.namespace(t))
+	gvr := t.customResource(t)
+	objects := t.dynamic.Resource(gvr).Namespace(t.namespace(t))
 	w := must(objects.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "2"}))(t)
 	defer w.Stop()
 	e := next(t, w)
@@ -178,12 +173,11 @@ func testExpired(t *subject) {
 	}
 }
 
-func testWatchTimeout(t *subject) {
-	s := t.suite
-	ns := s.namespace(t)
-	a := s.configMap(t, ns, "a", nil)
+func testWatchTimeout(t *serverTest) {
+	ns := t.namespace(t)
+	a := t.configMap(t, ns, "a", nil)
 	timeout := int64(1)
-	w := must(s.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
+	w := must(t.client.CoreV1().ConfigMaps(ns).Watch(t.Context(), metav1.ListOptions{
 		ResourceVersion: a.ResourceVersion, TimeoutSeconds: &timeout,
 	}))(t)
 	if e, ok := <-w.ResultChan(); ok {
@@ -191,10 +185,9 @@ func testWatchTimeout(t *subject) {
 	}
 }
 
-func testBadWatches(t *subject) {
-	s := t.suite
+func testBadWatches(t *serverTest) {
 	yes := true
-	maps := s.client.CoreV1().ConfigMaps("default")
+	maps := t.client.CoreV1().ConfigMaps("default")
 	_, err := maps.Watch(t.Context(), metav1.ListOptions{SendInitialEvents: &yes})
 	wantError(t, "sendInitialEvents without match", err, apierrors.IsInvalid)
 	_, err = maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "foo=1"})
@@ -203,7 +196,7 @@ func testBadWatches(t *subject) {
 	if err == nil { // Kubernetes says 500 here, and 400 for a list.
 		t.Error("a watch from version abc began")
 	}
-	_, err = s.dynamic.Resource(schema.GroupVersionResource{Group: "contract.test", Version: "v1", Resource: "nones"}).
+	_, err = t.dynamic.Resource(schema.GroupVersionResource{Group: "contract.test", Version: "v1", Resource: "nones"}).
 		Watch(t.Context(), metav1.ListOptions{})
 	wantError(t, "unknown resource", err, apierrors.IsNotFound)
 }

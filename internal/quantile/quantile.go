@@ -24,10 +24,12 @@ func Rank(share float64, n int64) int64 {
 // a p99. With fewer it is the largest sample.
 func Covered(share float64, n int64) bool { return Rank(share, n) < n }
 
-// Mark is what is written beside a quantile that is the largest of n samples for lack
-// of more, such as "max of 60"; empty for others, and without samples.
-func Mark(share float64, n int64) string {
-	if n <= 0 || Covered(share, n) {
+// Mark is what is written beside a quantile, by its name in results such as "p99",
+// that is the largest of n samples for lack of more: "max of 60". It is empty for other
+// figures, and without samples.
+func Mark(name string, n int64) string {
+	share, ok := map[string]float64{"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}[name]
+	if !ok || n <= 0 || Covered(share, n) {
 		return ""
 	}
 	return fmt.Sprintf("max of %d", n)

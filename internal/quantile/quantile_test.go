@@ -20,11 +20,11 @@ func TestAQuantileNeedsSamplesBeyondIt(t *testing.T) {
 			t.Errorf("the quantile at %v is not covered from just %d samples on", test.share, test.needs)
 		}
 	}
-	if got := quantile.Mark(0.99, 60); got != "max of 60" {
+	if got := quantile.Mark("p99", 60); got != "max of 60" {
 		t.Errorf("mark of the p99 of 60: %q", got)
 	}
-	if got := quantile.Mark(0.99, 100) + quantile.Mark(0.99, 0); got != "" {
-		t.Errorf("mark of the p99 of 100, and of none: %q", got)
+	if got := quantile.Mark("p99", 100) + quantile.Mark("p99", 0) + quantile.Mark("max", 60); got != "" {
+		t.Errorf("mark of the p99 of 100, of none, and of a maximum: %q", got)
 	}
 }
 

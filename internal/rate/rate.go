@@ -19,10 +19,10 @@ func Parse(s string) (Rate, error) {
 	per, ok := map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}[strings.TrimSpace(unit)]
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !ok || math.IsInf(n, 0) || math.IsNaN(n) {
-		return 0, fmt.Errorf("rate %q: want a number per second, minute or hour, such as 50/s, 10/m or 5/h", s)
+		return 0, fmt.Errorf("%q is not a rate: write a number per second, minute or hour, such as 50/s, 10/m or 5/h", s)
 	}
 	if n < 0 {
-		return 0, fmt.Errorf("rate %q: a rate cannot be negative", s)
+		return 0, fmt.Errorf("%q: a rate cannot be negative", s)
 	}
 	return Rate(n / per), nil
 }
@@ -43,9 +43,13 @@ func (r Rate) Interval() time.Duration {
 // MarshalJSON writes the rate as a string.
 func (r Rate) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
-// UnmarshalJSON reads a string as Parse does, or a plain number per second.
+// UnmarshalJSON reads a string as Parse does, or a plain number per second. As by
+// JSON's convention, null changes nothing.
 func (r *Rate) UnmarshalJSON(data []byte) error {
 	s := string(data)
+	if s == "null" {
+		return nil
+	}
 	if len(data) > 0 && data[0] == '"' {
 		if err := json.Unmarshal(data, &s); err != nil {
 			return err

@@ -25,6 +25,7 @@ type Meter struct {
 	started       time.Time
 	cpu           float64
 	pauses, waits *metrics.Float64Histogram
+	marked        *metrics.Float64Histogram // nil before Mark
 }
 
 // StartSelfMeter begins to measure.
@@ -36,8 +37,11 @@ func Start() *Meter {
 	return &Meter{started: time.Now(), cpu: cpu, pauses: readHistogram(gcPauses), waits: readHistogram(runQueueWait)}
 }
 
+// Mark begins steady load: the pauses that Stop returns count from here.
+func (s *Meter) Mark() { s.marked = readHistogram(gcPauses) }
+
 // Stop adds to h what was measured, and returns how often garbage collection
-// stopped the process meanwhile. What the system does not tell is left out, and the error says why.
+// stopped the process since Mark, or since Start without one. What the system does not tell is left out, and the error says why.
 func (s *Meter) Stop(h *result.Harness) (pauses Pauses, err error) {
 	wall := time.Since(s.started).Seconds()
 	h.WallSeconds = &wall
@@ -55,6 +59,9 @@ func (s *Meter) Stop(h *result.Harness) (pauses Pauses, err error) {
 	cpu, rss, err := ownUsage()
 	if err == nil {
 		h.PeakRSSBytes = &rss
+	}
+	if s.marked != nil {
+		pauses = gained(s.marked, readHistogram(gcPauses))
 	}
 	if spent := cpu - s.cpu; err == nil && !math.IsNaN(spent) {
 		h.CPUSeconds = &spent

@@ -33,7 +33,7 @@ func TestProcessHasItsPriorityAndWeKeepOurs(t *testing.T) {
 	for priority, want := range map[subprocess.Priority]scheduling{
 		subprocess.Same: ours,
 		subprocess.Low:  {ours.policy, min(ours.nice+5, 19)},
-		subprocess.Idle: {unix.SCHED_IDLE, 0},
+		subprocess.Idle: {unix.SCHED_IDLE, ours.nice}, // which has no effect there
 	} {
 		t.Run(fmt.Sprint(priority), func(t *testing.T) {
 			p, err := subprocess.Start(exec.CommandContext(t.Context(), "sleep", "60"), priority)

@@ -64,8 +64,9 @@ type Process struct {
 }
 
 // Start starts cmd with a priority in a process group of its own, and sets its
-// SysProcAttr for that. The process lives until it exits or is stopped. Its output must go to
-// files: a pipe would keep what the group leaves behind in the way of its end.
+// SysProcAttr for that. The process runs until it exits or is stopped. Its output
+// must go to files: waiting for the end of a pipe would mean waiting for whatever
+// else the group leaves running.
 func Start(cmd *exec.Cmd, priority Priority) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true,
@@ -149,13 +150,15 @@ func (p *Process) ExitStatus() string {
 func (p *Process) CPUSeconds() float64 { return p.cpuSeconds }
 
 // Stop asks the group to end with SIGTERM, and kills it after the grace period
-// or when ctx is done. It returns when the leader is reaped; what the leader
+// or when ctx is done. A group that was stopped with SIGSTOP is continued, so that
+// it can end in good order. Stop returns when the leader is reaped; what the leader
 // leaves behind in its group is killed then. Stopping twice does nothing.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	if p.Exited() {
 		return nil
 	}
 	p.signal(syscall.SIGTERM)
+	p.signal(syscall.SIGCONT) // a stopped process acts on nothing else but SIGKILL
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {

@@ -3,62 +3,59 @@ package metric
 import (
 	"errors"
 	"fmt"
-	"github.com/xdsbench/xdsbench/result"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/xdsbench/xdsbench/result"
 )
 
-// ValidateSLO reports every metric that does not exist and every limit that
-// cannot be read. A limit is a number, a duration ("250ms") for a metric in
-// seconds, or a size ("10MB", "16MiB") for one in bytes. The value may be at
-// most the limit; a limit that begins with ">=" is a lower one.
+// Validate reports every metric that does not exist and every limit that cannot be
+// read. A limit is a number, a duration ("250ms") for a metric in seconds, or a size
+// ("10MB", "16MiB") for one in bytes. The value may be at most the limit; a limit
+// that begins with ">=" is a lower one.
 func Validate(slo map[string]string) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(slo)) {
-		m, err := lookUp(name)
-		if err == nil {
-			_, err = parseLimit(slo[name], m.unit)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("slo.%s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
+	_, err := parse(slo)
+	return err
 }
 
-// EvaluateSLO compares a result with limits, in the order of the metrics' names.
+// Evaluate compares a result with limits, in the order of the metrics' names.
 func Evaluate(r *result.Result, slo map[string]string) ([]result.SLO, error) {
-	if err := Validate(slo); err != nil {
+	limits, err := parse(slo)
+	if err != nil {
 		return nil, err
 	}
+	values := make(map[string]Value)
+	for _, v := range Values(r) {
+		values[v.Name] = v
+	}
 	var verdicts []result.SLO
-	for _, name := range slices.Sorted(maps.Keys(slo)) {
-		m, err := lookUp(name)
-		if err != nil {
-			return nil, err
-		}
-		limit, err := parseLimit(slo[name], m.unit)
-		if err != nil {
-			return nil, err
-		}
-		verdict := result.SLO{Metric: name, Limit: slo[name], Unit: string(m.unit)}
-		if value, ok := valueOf(r, name); ok {
-			verdict.Value = &value
-			verdict.Pass = limit.holds(value)
+	for _, l := range limits {
+		verdict := result.SLO{Metric: l.metric, Limit: slo[l.metric], Unit: l.unit}
+		if value, ok := values[l.metric]; ok {
+			verdict.Value, verdict.Note = &value.Number, value.Note
+			verdict.Pass = l.holds(value.Number)
 		}
 		verdicts = append(verdicts, verdict)
 	}
 	return verdicts, nil
 }
 
-// limit is a bound, by default an upper one.
+// ParseLimit reads a limit of an SLO on this metric, in the metric's unit: seconds,
+// bytes or none. lower is true if it bounds from below.
+func ParseLimit(metric, text string) (bound float64, lower bool, err error) {
+	l, err := parseLimit(metric, text)
+	return l.bound, l.lower, err
+}
+
+// limit is a bound on a metric, by default an upper one.
 type limit struct {
-	bound float64
-	lower bool
+	metric, unit string
+	bound        float64
+	lower        bool
 }
 
 func (l limit) holds(value float64) bool {
@@ -68,33 +65,66 @@ func (l limit) holds(value float64) bool {
 	return value <= l.bound
 }
 
-func parseLimit(text string, u unit) (limit, error) {
-	var l limit
+// parse reads limits by their metrics, in the order of these. The error lists every
+// problem.
+func parse(slo map[string]string) ([]limit, error) {
+	var limits []limit
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(slo)) {
+		l, err := parseLimit(name, slo[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("slo.%s: %w", name, err))
+		}
+		limits = append(limits, l)
+	}
+	return limits, errors.Join(errs...)
+}
+
+func parseLimit(name, text string) (limit, error) {
+	m, err := lookUp(name)
+	if err != nil {
+		return limit{}, err
+	}
+	l := limit{metric: name, unit: m.Unit}
 	number := strings.TrimSpace(text)
 	if rest, ok := strings.CutPrefix(number, ">="); ok {
 		l.lower, number = true, strings.TrimSpace(rest)
 	} else if rest, ok := strings.CutPrefix(number, "<="); ok {
 		number = strings.TrimSpace(rest)
 	}
-	bound, err := strconv.ParseFloat(number, 64)
-	switch {
-	case err == nil && !math.IsNaN(bound) && !math.IsInf(bound, 0):
-		l.bound = bound
+	l.bound, err = strconv.ParseFloat(number, 64)
+	if err == nil && !math.IsNaN(l.bound) && !math.IsInf(l.bound, 0) {
 		return l, nil
-	case u == unitSeconds:
-		d, err := time.ParseDuration(number)
-		l.bound = d.Seconds()
-		if err == nil {
-			return l, nil
-		}
-		return l, fmt.Errorf("limit %q: want a duration such as 250ms or 2s", text)
-	case u == unitBytes:
-		if l.bound, err = parseSize(number); err == nil {
-			return l, nil
-		}
-		return l, fmt.Errorf("limit %q: want a size such as 500kB, 10MB or 16MiB", text)
 	}
-	return l, fmt.Errorf("limit %q: want a number", text)
+	want := "a number"
+	switch l.unit {
+	case unitSeconds:
+		var d time.Duration
+		d, err = time.ParseDuration(number)
+		l.bound, want = d.Seconds(), "a duration such as 250ms or 2s"
+	case unitBytes:
+		l.bound, err = parseSize(number)
+		want = "a size such as 500kB, 10MB or 16MiB"
+	default:
+		err = strconv.ErrSyntax
+	}
+	if err != nil {
+		return l, fmt.Errorf("limit %q: want %s", text, want)
+	}
+	return l, nil
+}
+
+// lookUp finds the metric that a name means.
+func lookUp(name string) (Value, error) {
+	for _, m := range schema() {
+		if Match(m.Name, name) {
+			return m, nil
+		}
+	}
+	if now, ok := result.RenamedMetric(name); ok {
+		return Value{}, fmt.Errorf("%q is now called %q", name, now)
+	}
+	return Value{}, fmt.Errorf("%q is not a metric; valid are %s", name, strings.Join(Names(), ", "))
 }
 
 // parseSize reads a number of bytes with a decimal or binary unit.
@@ -118,15 +148,4 @@ func parseSize(text string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("size %q: no unit", text)
-}
-
-// ParseLimit reads a limit of an SLO on this metric, in the metric's unit: seconds,
-// bytes or none. lower is true if it bounds from below.
-func ParseLimit(metric, text string) (bound float64, lower bool, err error) {
-	m, err := lookUp(metric)
-	if err != nil {
-		return 0, false, err
-	}
-	l, err := parseLimit(text, m.unit)
-	return l.bound, l.lower, err
 }

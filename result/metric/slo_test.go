@@ -55,6 +55,24 @@ func TestSLOsAreEvaluated(t *testing.T) {
 	}
 }
 
+func TestSLOOnAQuantileOfTooFewSamplesSaysSo(t *testing.T) {
+	r := &result.Result{
+		Propagation: &result.Propagation{
+			All: &result.Distribution{Count: 100, P99: 1}, LastProxy: &result.Distribution{Count: 60, P90: 1, P99: 2, Max: 2},
+		},
+		ControlPlane: &observed.ControlPlane{Stages: &observed.Stages{Queue: &observed.Stage{Count: 20, P99: new(1.0)}}},
+	}
+	for name, note := range map[string]string{
+		"propagation.all.p99": "", "propagation.lastProxy.p99": "max of 60", "propagation.lastProxy.p90": "",
+		"propagation.lastProxy.max": "", "controlPlane.stages.queue.p99": "max of 20",
+	} {
+		got, err := metric.Evaluate(r, map[string]string{name: "3s"})
+		if err != nil || got[0].Note != note || !got[0].Pass {
+			t.Errorf("%s: %+v, error %v; want the note %q", name, got, err, note)
+		}
+	}
+}
+
 func TestUnmeasuredSLOIsMissed(t *testing.T) {
 	slo := map[string]string{"propagation.all.p99": "2s", "convergence.stuckWarming": "0", "volume.byType.eds.bytes": "1MB"}
 	got, err := metric.Evaluate(&result.Result{Convergence: &result.Convergence{}, Volume: &result.Volume{}}, slo)
@@ -76,7 +94,7 @@ func TestInvalidSLOsAreAllListed(t *testing.T) {
 		"propagation.p99":           "2s",       // no such metric
 		"propagation.all":           "2s",       // not a number
 		"propagation.all.p99.x":     "2s",       // too deep
-		"propagation.undelivered":     "2s",       // a count is no time
+		"propagation.undelivered":   "2s",       // a count is no time
 		"propagation.all.max":       "10MB",     // a time is no size
 		"controlPlane.cpuSeconds":   "soon",     // no number
 		"volume.wireBytes.in":       "1 minute", // no size

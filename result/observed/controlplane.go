@@ -8,6 +8,7 @@ type ControlPlane struct {
 	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
 	// Steady is what it cost from the start of steady load to the end of the drain.
 	Steady  *Cost    `json:"steady,omitempty"`
+	Work    *Work    `json:"work,omitempty"`
 	Metrics *Metrics `json:"metrics,omitempty"`
 	// Missing lists the metrics that stages and signals need and that it does
 	// not serve.
@@ -44,6 +45,18 @@ type Cost struct {
 	PeakCores float64 `json:"peakCores"`
 	// PeakRSSBytes is the largest resident memory seen at the end of a second.
 	PeakRSSBytes int64 `json:"peakRSSBytes" unit:"bytes"`
+}
+
+// Work is what a control plane did from the start of steady load to the end of the
+// drain, by its own metrics. What it does not count is absent.
+type Work struct {
+	// Pushes is how many responses it sent, of all types, but for those that failed:
+	// one push is of one type to one proxy. DebounceRounds is how often it ended a
+	// debounce and pushed. Both are absent too if it was restarted meanwhile.
+	Pushes         *int64 `json:"pushes,omitempty"`
+	DebounceRounds *int64 `json:"debounceRounds,omitempty"`
+	// ConvergenceTime is from a change until a proxy was sent it.
+	ConvergenceTime *Quantiles `json:"convergenceTime,omitempty" unit:"s"`
 }
 
 // ProfileSummary says what one pprof profile of the control plane holds.
@@ -90,6 +103,14 @@ type Replica struct {
 	Responses int64  `json:"responses"`
 	Pushes    *int64 `json:"pushes,omitempty"`
 	Restarted bool   `json:"restarted,omitempty"`
+	// Of the pairs of its proxies: how many were delivered and were not, and the
+	// latencies of the former; Diverged counts its proxies that ended with a wrong
+	// state. Absent in results of schema v1 and where it was not checked.
+	Deliveries  *int64   `json:"deliveries,omitempty"`
+	Undelivered *int64   `json:"undelivered,omitempty"`
+	Diverged    *int     `json:"diverged,omitempty"`
+	P50         *float64 `json:"p50,omitempty" unit:"s"`
+	P99         *float64 `json:"p99,omitempty" unit:"s"`
 }
 
 // AddImbalance works ConnectionImbalance out from Replicas, if there are any with

@@ -1,5 +1,7 @@
 package observed
 
+import "github.com/xdsbench/xdsbench/internal/quantile"
+
 // Metrics is what the control plane's own metrics say of the time between two
 // scrapes. Keys are series in Prometheus notation, without the label "le".
 type Metrics struct {
@@ -28,6 +30,9 @@ type Quantiles struct {
 	P50Bucket *Bucket `json:"p50Bucket,omitempty"`
 	P99Bucket *Bucket `json:"p99Bucket,omitempty"`
 }
+
+// Mark is what to write beside a quantile of too few samples, as of a Distribution.
+func (q *Quantiles) Mark(field string) string { return quantile.Mark(field, q.Count) }
 
 // Bucket is a bucket of a histogram of the control plane's, in the unit of the metric.
 type Bucket struct {

@@ -1,5 +1,7 @@
 package observed
 
+import "github.com/xdsbench/xdsbench/internal/quantile"
+
 // Where the figures of a stage come from.
 const (
 	// SourceOurs: the harness stamped both ends.
@@ -32,6 +34,9 @@ type Stage struct {
 	// to more than the whole, and of what is not part of the total.
 	Share *float64 `json:"share,omitempty" unit:"-"`
 }
+
+// Mark is what to write beside a quantile of too few samples, as of a Distribution.
+func (s *Stage) Mark(field string) string { return quantile.Mark(field, s.Count) }
 
 // Stages splits the way from a mutation's scheduled time to its receipt by a
 // proxy. All but Ack, which comes after it, are parts of Total, and their means
@@ -112,9 +117,8 @@ func (s *Stages) Attribute() {
 }
 
 // Signals are the four golden signals, as far as the control plane's metrics and
-// our own figures show them; times in seconds, sizes in bytes. Names that begin
-// with "pilot_", "process_" or "go_" are the control plane's metrics, the others
-// ours.
+// our own figures show them; times in seconds, sizes in bytes. Names with underscores
+// are those of the control plane's own metrics, the others ours.
 type Signals struct {
 	Latency    map[string]float64 `json:"latency,omitempty"`
 	Traffic    map[string]float64 `json:"traffic,omitempty"`

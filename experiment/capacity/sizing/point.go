@@ -90,7 +90,7 @@ func PointOf(run string, r *result.Result) (Point, error) {
 	if err := json.Unmarshal(r.Profile, &profile); err != nil {
 		return Point{}, fmt.Errorf("the profile in %s: %w", run, err)
 	}
-	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Doubts(r), Environment: r.Environment}
+	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Questionable(r), Environment: r.Environment}
 	if r.Proxies != nil {
 		p.Ready = r.Proxies.Ready
 		if p.Ready < r.Proxies.Requested {

@@ -1,0 +1,109 @@
+package faults
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+)
+
+// Record is what was injected, as /debug/faults and the file of EnvFile hold it.
+// Proxies are named as in /debug/syncz, "pod.namespace".
+type Record struct {
+	// Settings are the fault variables as they were given.
+	Settings map[string]string `json:"settings"`
+	// Delays are the times, in nanoseconds, for which pushes were held back, one
+	// per push and proxy: measured, not asked for. At most a million are kept,
+	// DelaysOmitted counts the others.
+	Delays        []time.Duration `json:"delays"`
+	DelaysOmitted int             `json:"delaysOmitted,omitempty"`
+	// Unserved are the proxies that get no pushes, and how many that were.
+	Unserved       []string `json:"unserved"`
+	UnservedPushes int      `json:"unservedPushes"`
+	// Stale are the clusters that proxies now hold wrongly after a stale push;
+	// StaleResources counts all resources sent with an old state.
+	Stale          []StaleCluster `json:"stale"`
+	StaleResources int            `json:"staleResources"`
+	// Lost are the updates that reached no proxy.
+	Lost []LostUpdate `json:"lost"`
+	// DuplicateResponses were sent a second time, with DuplicateResources in all.
+	DuplicateResponses int `json:"duplicateResponses"`
+	DuplicateResources int `json:"duplicateResources"`
+	// Early are the proxies that were sent endpoints before the clusters that
+	// name them, EarlyResources how many.
+	Early          []string `json:"early"`
+	EarlyResources int      `json:"earlyResources"`
+	// Late are the proxies that got half of their clusters late, LateClusters how
+	// many in all.
+	Late         []string `json:"late"`
+	LateClusters int      `json:"lateClusters"`
+	// Unanswered counts the requests that got no answer, by variant and type, such
+	// as "sotw/cds".
+	Unanswered map[string]int `json:"unanswered"`
+	// SilentFrom is since when nothing is sent any more, if that is so, and
+	// SilencedResponses how many responses were not sent for it.
+	SilentFrom        time.Time `json:"silentFrom,omitzero"`
+	SilencedResponses int       `json:"silencedResponses"`
+	// BurnedPushes each cost the CPU time asked for, BurnedSeconds in all.
+	BurnedPushes  int     `json:"burnedPushes"`
+	BurnedSeconds float64 `json:"burnedSeconds"`
+}
+
+// StaleCluster is one cluster of one proxy.
+type StaleCluster struct {
+	Proxy   string `json:"proxy"`
+	Cluster string `json:"cluster"`
+}
+
+// LostUpdate is the Update-th change of a cluster, counted from 1 since the
+// start of the control plane.
+type LostUpdate struct {
+	Cluster string `json:"cluster"`
+	Update  int    `json:"update"`
+}
+
+// maxRecordedDelays bounds the memory of a record, 8 MB.
+const maxRecordedDelays = 1 << 20
+
+// Record returns what has been injected so far. version is that of the load
+// assignment that proxies should hold of a cluster, empty for none.
+func (f *Injector) Record(version func(cluster string) string) Record {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.record
+	r.Settings = maps.Clone(f.want.values)
+	r.Delays = slices.Clone(r.Delays)
+	r.Unserved = slices.Sorted(maps.Keys(f.unserved))
+	r.Early = slices.Sorted(maps.Keys(f.early))
+	r.Late = slices.Sorted(maps.Keys(f.late))
+	r.Unanswered = maps.Clone(r.Unanswered)
+	r.Lost = append([]LostUpdate{}, r.Lost...)
+	r.Stale = []StaleCluster{}
+	for pair, sent := range f.stale {
+		if current := version(pair.Cluster); current != "" && current != sent {
+			r.Stale = append(r.Stale, pair)
+		}
+	}
+	slices.SortFunc(r.Stale, func(a, b StaleCluster) int {
+		return cmp.Or(cmp.Compare(a.Proxy, b.Proxy), cmp.Compare(a.Cluster, b.Cluster))
+	})
+	return r
+}
+
+// Save writes a record to the file that was asked for, if any.
+func (f *Injector) Save(version func(cluster string) string) error {
+	if f == nil || f.want.file == "" {
+		return nil
+	}
+	data, err := json.Marshal(f.Record(version))
+	if err == nil {
+		err = os.WriteFile(f.want.file, data, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: record of injected faults: %w", EnvFile, err)
+	}
+	return nil
+}

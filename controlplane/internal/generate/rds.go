@@ -1,0 +1,120 @@
+package generate
+
+import (
+	"cmp"
+	"net"
+	"slices"
+
+	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/kube"
+	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
+)
+
+// RouteTarget is a service port that speaks HTTP.
+type RouteTarget struct {
+	Service *kube.Service
+	Port    uint32
+}
+
+// Route returns the route configuration of a port as a proxy in namespace sees
+// it: a virtual host per service, and one that lets unknown hosts through. A
+// name that is the port of no service gets the latter alone.
+func Route(enc *xds.Encoder, name, namespace string, targets []RouteTarget) *discovery.Resource {
+	config := &route.RouteConfiguration{
+		Name:                           name,
+		ValidateClusters:               wrapperspb.Bool(false),
+		MaxDirectResponseBodySizeBytes: wrapperspb.UInt32(1 << 20),
+		IgnorePortInHostMatching:       true,
+	}
+	for _, target := range targets {
+		config.VirtualHosts = append(config.VirtualHosts, virtualHost(target, namespace))
+	}
+	slices.SortFunc(config.GetVirtualHosts(), func(a, b *route.VirtualHost) int {
+		return cmp.Compare(a.GetName(), b.GetName())
+	})
+	config.VirtualHosts = append(config.VirtualHosts, &route.VirtualHost{
+		Name:                       "allow_any",
+		Domains:                    []string{"*"},
+		IncludeRequestAttemptCount: true,
+		Routes:                     []*route.Route{prefixRoute("allow_any", passthroughCluster)},
+	})
+	return enc.Encode(name, config)
+}
+
+func virtualHost(target RouteTarget, namespace string) *route.VirtualHost {
+	host := target.Service.Hostname()
+	number := decimal(target.Port)
+	r := prefixRoute("default", ClusterName(target.Service, target.Port))
+	r.Decorator = &route.Decorator{Operation: host + ":" + number + "/*"}
+	return &route.VirtualHost{
+		Name:                       net.JoinHostPort(host, number),
+		Domains:                    domains(target.Service, namespace),
+		IncludeRequestAttemptCount: true,
+		Routes:                     []*route.Route{r},
+	}
+}
+
+// domains are the names by which a client may call s: the full one, the ones
+// that a pod's DNS search path completes (the bare name within the same
+// namespace only), and the cluster IP.
+func domains(s *kube.Service, namespace string) []string {
+	names := []string{s.Hostname()}
+	if s.Name.Namespace == namespace {
+		names = append(names, s.Name.Name)
+	}
+	short := s.Name.Name + "." + s.Name.Namespace
+	names = append(names, short+".svc", short)
+	if s.Headless {
+		names = append(names, "*."+s.Hostname())
+	}
+	if s.Address != "" {
+		names = append(names, s.Address)
+	}
+	return names
+}
+
+func prefixRoute(name, clusterName string) *route.Route {
+	return &route.Route{
+		Name:  name,
+		Match: &route.RouteMatch{PathSpecifier: &route.RouteMatch_Prefix{Prefix: "/"}},
+		Action: &route.Route_Route{Route: &route.RouteAction{
+			ClusterSpecifier: &route.RouteAction_Cluster{Cluster: clusterName},
+			Timeout:          durationpb.New(0),
+			RetryPolicy:      retryPolicy(),
+		}},
+	}
+}
+
+func retryPolicy() *route.RetryPolicy {
+	return &route.RetryPolicy{
+		RetryOn:                       "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes",
+		NumRetries:                    wrapperspb.UInt32(2),
+		RetriableStatusCodes:          []uint32{503},
+		HostSelectionRetryMaxAttempts: 5,
+		RetryHostPredicate: []*route.RetryPolicy_RetryHostPredicate{{
+			Name: "envoy.retry_host_predicates.previous_hosts",
+		}},
+	}
+}
+
+// inlineRoute is the route configuration that an inbound listener carries.
+func inlineRoute(port InboundPort) *route.RouteConfiguration {
+	name := inboundName(port.Number)
+	r := prefixRoute("default", name)
+	r.GetRoute().RetryPolicy = nil
+	r.Decorator = &route.Decorator{Operation: port.Service.Hostname() + ":" +
+		decimal(port.ServicePort) + "/*"}
+	return &route.RouteConfiguration{
+		Name:             name,
+		ValidateClusters: wrapperspb.Bool(false),
+		VirtualHosts: []*route.VirtualHost{{
+			Name:    "inbound|http|" + decimal(port.ServicePort),
+			Domains: []string{"*"},
+			Routes:  []*route.Route{r},
+		}},
+	}
+}

@@ -1,0 +1,121 @@
+// Package kube reduces Kubernetes objects to what proxies can see of them. Its
+// types are immutable: two that are equal look the same to every proxy.
+package kube
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const clusterDomain = "cluster.local"
+
+// ExportToAnnotation names the namespaces that see a service
+// (https://istio.io/latest/docs/reference/config/annotations/). Only the value
+// "~", no namespace, has an effect here; with any other the service is visible
+// to all.
+const ExportToAnnotation = "networking.istio.io/exportTo"
+
+// Service is what proxies can see of a Service.
+type Service struct {
+	Name     types.NamespacedName
+	Address  string // cluster IP; empty if it is headless or none was allocated
+	Headless bool
+	Selector map[string]string
+	Ports    []Port
+	// Hidden services are in no proxy's outbound configuration; their own pods
+	// still get inbound listeners for them, as from istiod.
+	Hidden bool
+}
+
+// Port is a port of a service.
+type Port struct {
+	Name       string
+	Number     uint32
+	Target     uint32 // numeric target port, or 0
+	TargetName string // named target port, resolved per pod
+	Protocol   Protocol
+}
+
+// Protocol is what a listener must know of a port.
+type Protocol int
+
+// The protocols that are told apart; all others count as TCP.
+const (
+	TCP Protocol = iota
+	HTTP
+	HTTP2
+)
+
+// IsHTTP tells whether requests are routed one by one.
+func (p Protocol) IsHTTP() bool { return p == HTTP || p == HTTP2 }
+
+// NewService returns nil if proxies see nothing of the object.
+func NewService(object *corev1.Service) *Service {
+	if object.Spec.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	s := &Service{
+		Name:     types.NamespacedName{Namespace: object.Namespace, Name: object.Name},
+		Headless: object.Spec.ClusterIP == corev1.ClusterIPNone,
+		Selector: object.Spec.Selector,
+		Hidden:   object.Annotations[ExportToAnnotation] == "~",
+	}
+	if !s.Headless {
+		s.Address = object.Spec.ClusterIP
+	}
+	for i := range object.Spec.Ports {
+		port := &object.Spec.Ports[i]
+		// All listeners are TCP ones; istiod leaves UDP out too.
+		if port.Protocol != corev1.ProtocolUDP && port.Protocol != corev1.ProtocolSCTP {
+			s.Ports = append(s.Ports, newPort(port))
+		}
+	}
+	return s
+}
+
+func newPort(object *corev1.ServicePort) Port {
+	port := Port{
+		Name:     object.Name,
+		Number:   uint32(object.Port),
+		Protocol: protocolOf(object),
+	}
+	switch target := object.TargetPort; {
+	case target.StrVal != "":
+		port.TargetName = target.StrVal
+	case target.IntVal != 0:
+		port.Target = uint32(target.IntVal)
+	default:
+		// "If this is not specified, the value of the 'port' field is used"
+		// (Kubernetes ServicePort.targetPort).
+		port.Target = port.Number
+	}
+	return port
+}
+
+// protocolOf follows Istio's explicit protocol selection: appProtocol, or the
+// port name up to its first dash. There is no sniffing.
+func protocolOf(port *corev1.ServicePort) Protocol {
+	name, _, _ := strings.Cut(port.Name, "-")
+	if port.AppProtocol != nil {
+		name = *port.AppProtocol
+	}
+	switch strings.ToLower(name) {
+	case "http":
+		return HTTP
+	case "http2", "grpc", "kubernetes.io/h2c":
+		return HTTP2
+	default:
+		return TCP
+	}
+}
+
+// Hostname is the fully qualified name of the service.
+func (s *Service) Hostname() string {
+	return s.Name.Name + "." + s.Name.Namespace + ".svc." + clusterDomain
+}
+
+// Equal tells whether proxies see the same in both; either may be nil.
+func (s *Service) Equal(other *Service) bool { return equality.Semantic.DeepEqual(s, other) }

@@ -1,0 +1,117 @@
+package snapshot
+
+import (
+	"maps"
+	"strconv"
+	"time"
+
+	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/generate"
+	"github.com/xdsbench/xdsbench/controlplane/internal/kube"
+	"github.com/xdsbench/xdsbench/controlplane/internal/registry"
+	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
+)
+
+// service is what one service contributes, but for its load assignments: one
+// per cluster, under the same name, unless it is headless.
+type service struct {
+	definition *kube.Service
+	clusters   []*discovery.Resource
+	listeners  []*discovery.Resource
+}
+
+// Next builds the state that follows s after an update, and the request that
+// brings proxies from the one to the other. The request is nil if no proxy
+// would see a difference. With sendUnhealthy, endpoints that are not ready are
+// among those of view.
+func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bool) (*Snapshot, *PushRequest, error) {
+	enc := &xds.Encoder{}
+	next := &Snapshot{
+		number:      s.number + 1,
+		services:    s.services,
+		assignments: maps.Clone(s.assignments),
+		routing:     s.routing,
+	}
+	next.Version = time.Now().UTC().Format(time.RFC3339) + "/" + strconv.FormatUint(next.number, 10)
+	request := &PushRequest{
+		Full:      u.Full,
+		Reasons:   u.Reasons,
+		Clusters:  sets.New[string](),
+		Endpoints: sets.New[string](),
+		Listeners: sets.New[string](),
+	}
+	for name := range u.Endpoints.Difference(u.Services) {
+		next.refreshEndpoints(enc, request, view, name)
+	}
+	if u.Full {
+		next.services = maps.Clone(s.services)
+		for name := range u.Services {
+			next.redefine(enc, request, view, name, sendUnhealthy)
+		}
+		next.routing = newRouting(enc, next.services)
+		request.Listeners = s.listeners.names().Difference(next.listeners.names())
+	}
+	if err := enc.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !u.Full && request.Endpoints.Len() == 0 {
+		return s, nil, nil
+	}
+	return next, request, nil
+}
+
+// redefine replaces a service with all its resources. Its endpoints are sent,
+// changed or not: Envoy warms an updated cluster until it has seen them.
+func (s *Snapshot) redefine(
+	enc *xds.Encoder, request *PushRequest, view registry.View, name types.NamespacedName, sendUnhealthy bool,
+) {
+	if before := s.services[name]; before != nil {
+		for _, c := range before.clusters {
+			request.Clusters.Insert(c.GetName())
+			if s.assignments[c.GetName()] != nil {
+				request.Endpoints.Insert(c.GetName())
+				delete(s.assignments, c.GetName())
+			}
+		}
+	}
+	definition := view.Definitions[name]
+	if definition == nil {
+		delete(s.services, name)
+		return
+	}
+	after := &service{definition: definition}
+	s.services[name] = after
+	if definition.Hidden {
+		return
+	}
+	after.clusters = generate.Clusters(enc, definition, sendUnhealthy)
+	after.listeners = generate.TCPListeners(enc, definition)
+	for _, c := range after.clusters {
+		request.Clusters.Insert(c.GetName())
+	}
+	for _, a := range generate.LoadAssignments(enc, definition, view.Slices[name], view.Nodes) {
+		request.Endpoints.Insert(a.GetName())
+		s.assignments[a.GetName()] = a
+	}
+}
+
+// refreshEndpoints encodes the load assignments of a service anew. It keeps to
+// the definition that proxies have: the view's may be newer, but then an update
+// is under way whose full push will compare the two.
+func (s *Snapshot) refreshEndpoints(
+	enc *xds.Encoder, request *PushRequest, view registry.View, name types.NamespacedName,
+) {
+	known := s.services[name]
+	if known == nil || known.definition.Hidden || view.Definitions[name] == nil {
+		return
+	}
+	for _, a := range generate.LoadAssignments(enc, known.definition, view.Slices[name], view.Nodes) {
+		if s.assignments[a.GetName()].GetVersion() != a.GetVersion() {
+			request.Endpoints.Insert(a.GetName())
+			s.assignments[a.GetName()] = a
+		}
+	}
+}

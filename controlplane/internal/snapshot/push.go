@@ -1,0 +1,34 @@
+package snapshot
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/registry"
+)
+
+// PushRequest is what one push owes to a proxy. Proxies share it, so it is not
+// altered once queued; merging makes a new one.
+type PushRequest struct {
+	Full    bool
+	Start   time.Time // when the oldest push in it entered the queue
+	Reasons map[string]int
+
+	Clusters  sets.Set[string] // CDS names of changed services, present or gone
+	Endpoints sets.Set[string] // EDS names to send to their subscribers
+	Listeners sets.Set[string] // LDS names that are gone
+}
+
+// Merge returns a request that stands for both. It keeps the older start, so
+// that queue and convergence times count from the first change that waited.
+func (p *PushRequest) Merge(newer *PushRequest) *PushRequest {
+	return &PushRequest{
+		Full:      p.Full || newer.Full,
+		Start:     p.Start,
+		Reasons:   registry.SumReasons(p.Reasons, newer.Reasons),
+		Clusters:  p.Clusters.Union(newer.Clusters),
+		Endpoints: p.Endpoints.Union(newer.Endpoints),
+		Listeners: p.Listeners.Union(newer.Listeners),
+	}
+}

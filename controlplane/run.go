@@ -1,0 +1,168 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"time"
+
+	adsv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/xdsbench/xdsbench/controlplane/faults"
+	"github.com/xdsbench/xdsbench/controlplane/internal/discovery"
+	"github.com/xdsbench/xdsbench/controlplane/internal/metrics"
+	"github.com/xdsbench/xdsbench/controlplane/internal/registry"
+	"github.com/xdsbench/xdsbench/controlplane/internal/wire"
+)
+
+const (
+	// Request sizes grow with the subscription: on a reconnect, a Delta client
+	// reports the version of everything it holds.
+	maxRequestBytes = 64 << 20
+
+	// Other requests are small; a big buffer per connection would be most of what
+	// an idle proxy costs.
+	readBufferBytes = 8 << 10
+
+	// A window that adapts costs a ping, and its answer, for every ACK that a proxy
+	// sends: grpc-go measures the bandwidth of a connection with them.
+	windowBytes = 1 << 20
+
+	headerTimeout = 10 * time.Second
+)
+
+// Run serves until ctx is done, which is no error, or something fails. It
+// returns when everything it started has ended. Bad values in cfg.Env are
+// reported together, before anything is started.
+func Run(ctx context.Context, cfg Config) error {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	settings, settingsErr := readSettings(cfg.Env, cfg.Log)
+	injector, faultsErr := faults.New(cfg.Env)
+	if err := errors.Join(settingsErr, faultsErr); err != nil {
+		return fmt.Errorf("environment: %w", err)
+	}
+	client, err := cfg.client()
+	if err != nil {
+		return err
+	}
+	ads, web, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	m := metrics.New()
+	settings.Metrics, settings.Faults, settings.Log = m, injector, cfg.Log
+	settings.Registry = registry.New(settings.SendUnhealthy, m)
+	server := discovery.New(settings)
+	p := &plane{
+		cfg: cfg, client: client, registry: settings.Registry, server: server, faults: injector, ads: ads,
+		pages: &pages{server: server, faults: injector, metrics: m.Handler(), version: cfg.Version}, web: web,
+	}
+	return p.run(ctx)
+}
+
+func listen(ctx context.Context, cfg Config) (ads, web net.Listener, err error) {
+	var lc net.ListenConfig
+	ads, err = lc.Listen(ctx, "tcp", cfg.XDSAddress)
+	if err != nil {
+		return nil, nil, fmt.Errorf("XDS address %q: %w", cfg.XDSAddress, err)
+	}
+	web, err = lc.Listen(ctx, "tcp", cfg.HTTPAddress)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("HTTP address %q: %w", cfg.HTTPAddress, err), ads.Close())
+	}
+	return ads, web, nil
+}
+
+// plane is a running control plane.
+type plane struct {
+	cfg      Config
+	client   kubernetes.Interface
+	registry *registry.Registry
+	server   *discovery.Server
+	faults   *faults.Injector
+	pages    *pages
+	ads, web net.Listener
+}
+
+func (p *plane) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	web := &http.Server{Handler: p.pages.handler(), ReadHeaderTimeout: headerTimeout}
+	group.Go(func() error { return unlessDone(ctx, web.Serve(p.web)) })
+	group.Go(func() error {
+		<-ctx.Done()
+		return web.Close()
+	})
+	group.Go(func() error {
+		stop, err := p.registry.Watch(ctx, p.client)
+		if err != nil {
+			return errors.Join(p.ads.Close(), unlessDone(ctx, err))
+		}
+		defer stop()
+		defer cancel() // before stop, which waits for it
+		p.server.Push(p.registry.Listen(p.server))
+		return errors.Join(p.serve(ctx), p.faults.Save(p.server.AssignmentVersion))
+	})
+	return group.Wait()
+}
+
+// serve answers proxies until ctx is done.
+func (p *plane) serve(ctx context.Context) error {
+	rpc := newGRPCServer()
+	adsv3.RegisterAggregatedDiscoveryServiceServer(rpc, p.server)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		p.server.Run(ctx)
+		return nil
+	})
+	group.Go(func() error { return p.faults.Run(ctx) })
+	group.Go(func() error { return unlessDone(ctx, rpc.Serve(p.ads)) })
+	group.Go(func() error {
+		<-ctx.Done()
+		rpc.Stop()
+		return nil
+	})
+	addresses := Addresses{XDS: p.ads.Addr().String(), HTTP: p.web.Addr().String()}
+	p.pages.ready.Store(true)
+	p.cfg.Log.Info("control plane ready", "xds", addresses.XDS, "http", addresses.HTTP,
+		"services", p.server.Services())
+	if p.cfg.OnReady != nil {
+		p.cfg.OnReady(addresses)
+	}
+	return group.Wait()
+}
+
+func newGRPCServer() *grpc.Server {
+	return grpc.NewServer(
+		grpc.ForceServerCodecV2(wire.NewCodec()),
+		grpc.MaxConcurrentStreams(math.MaxUint32),
+		grpc.MaxRecvMsgSize(maxRequestBytes),
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.ReadBufferSize(readBufferBytes),
+		grpc.StaticStreamWindowSize(windowBytes),
+		grpc.StaticConnWindowSize(windowBytes),
+		grpc.WaitForHandlers(true),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 5 * time.Minute, Timeout: time.Minute}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+	)
+}
+
+// unlessDone returns nil if ctx is done, since then err is only its
+// consequence.
+func unlessDone(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
