@@ -42,8 +42,8 @@ func gather(leaves map[string]string, path string, node any) {
 	}
 }
 
-// Differences lists what sets leaves apart from saved ones, in the order of their
-// paths, as "path: saved, not wanted".
+// Differences lists where the wanted leaves differ from the saved ones, in the order
+// of their paths, as "path: saved, not wanted".
 func Differences(saved, wanted map[string]string) []string {
 	all := maps.Clone(saved)
 	maps.Copy(all, wanted)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -64,7 +65,7 @@ func newRemoteAccess(addr net.Addr, host string) (access, error) {
 	}
 	ca, err := cert.EncodeCertificates(certificates[len(certificates)-1]) // The last one signed the others.
 	return access{
-		url:   "https://" + net.JoinHostPort(host, fmt.Sprint(at.Port())),
+		url:   "https://" + net.JoinHostPort(host, strconv.Itoa(int(at.Port()))),
 		tls:   &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 		ca:    ca,
 		token: rand.Text(),

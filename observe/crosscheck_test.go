@@ -58,11 +58,11 @@ func TestCountsAreComparedWithTheControlPlanesOwn(t *testing.T) {
 				Start: scrape(1, 0, 0, 0, 7), Before: scrape(1, 4, 100, 0, 7), After: scrape(1, 4, 112, 1, 9),
 				CountsBefore: counts(4, 100, 0, 0), CountsAfter: test.after,
 			}
-			for prefix, text := range map[string]string{"": check(t, r), "replica 1: ": check(t, observe.Replica{}, r)} {
+			for prefix, text := range map[string]string{"cross-check: ": check(t, r), "cross-check: replica 1: ": check(t, observe.Replica{}, r)} {
 				if (text == "") != (test.want == "") || !strings.Contains(text, test.want) {
 					t.Errorf("%q, want %q", text, test.want)
 				}
-				if text != "" && !strings.HasPrefix(text, "cross-check: "+prefix) {
+				if text != "" && !strings.HasPrefix(text, prefix) {
 					t.Errorf("%q does not begin with the replica", text)
 				}
 			}

@@ -74,13 +74,7 @@ func (c *checker) value(path string, t reflect.Type, n *yamlv3.Node) {
 	case t.Kind() == reflect.Map:
 		c.keys(path, t, n)
 	case t.Kind() == reflect.Slice:
-		if n.Kind != yamlv3.SequenceNode {
-			c.fail(path, n, describe(n)+" stands where a list is wanted")
-			return
-		}
-		for i, element := range n.Content {
-			c.value(fmt.Sprintf("%s[%d]", path, i), t.Elem(), element)
-		}
+		c.elements(path, t, n)
 	case t.Kind() == reflect.String && n.Kind == yamlv3.ScalarNode:
 		if _, ok := c.texts[path]; !ok {
 			c.texts[path] = n.Value
@@ -89,6 +83,17 @@ func (c *checker) value(path string, t reflect.Type, n *yamlv3.Node) {
 		if err := decodeLeaf(t, n); err != nil {
 			c.fail(path, n, mismatch(t, n, err))
 		}
+	}
+}
+
+// elements checks a list.
+func (c *checker) elements(path string, t reflect.Type, n *yamlv3.Node) {
+	if n.Kind != yamlv3.SequenceNode {
+		c.fail(path, n, describe(n)+" stands where a list is wanted")
+		return
+	}
+	for i, element := range n.Content {
+		c.value(fmt.Sprintf("%s[%d]", path, i), t.Elem(), element)
 	}
 }
 

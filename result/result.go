@@ -276,8 +276,8 @@ type Harness struct {
 	ScheduleLag *Distribution `json:"scheduleLag,omitempty" unit:"s"`
 	StampLag    *Distribution `json:"stampLag,omitempty" unit:"s"`
 	// Unstamped responses of steady load had no time of arrival: they are not in StampLag.
-	Unstamped int64 `json:"unstamped,omitempty"`
-	GCPauseMax  *float64      `json:"gcPauseMax,omitempty" unit:"s"`
+	Unstamped  int64    `json:"unstamped,omitempty"`
+	GCPauseMax *float64 `json:"gcPauseMax,omitempty" unit:"s"`
 	// RunQueueP99 is how long our goroutines waited for a processor, at the 99th
 	// percentile: the upper edge of the runtime's bucket.
 	RunQueueP99 *float64 `json:"runQueueP99,omitempty" unit:"s"`

@@ -8,8 +8,8 @@ import (
 	"github.com/xdsbench/xdsbench/profiles"
 )
 
-// whole counts the runs that were not cut short: the samples.
-func (s *Set) whole() (n int) {
+// samples counts the runs that were not cut short.
+func (s *Set) samples() (n int) {
 	for _, run := range s.Runs {
 		if !run.Result.Partial {
 			n++
@@ -18,9 +18,9 @@ func (s *Set) whole() (n int) {
 	return n
 }
 
-// checkWhole makes sure that a set has a sample.
-func (s *Set) checkWhole() error {
-	if s.whole() == 0 {
+// checkSamples makes sure that a set has one.
+func (s *Set) checkSamples() error {
+	if s.samples() == 0 {
 		return fmt.Errorf("%s: every run in it was cut short: there is nothing to compare", s.Path)
 	}
 	return nil
@@ -30,7 +30,7 @@ func (s *Set) checkWhole() error {
 func disjoint(before, after *Set) error {
 	for _, run := range after.Runs {
 		if slices.ContainsFunc(before.Runs, run.same) {
-			return fmt.Errorf("%s is in both sets, %s and %s: name two that have no run in common", run.Path, before.Path, after.Path)
+			return fmt.Errorf("%s is in both sets, %s and %s: give two sets that have no run in common", run.Path, before.Path, after.Path)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (r Run) same(other Run) bool {
 	return r.Path == other.Path || r.id() != "" && r.id() == other.id()
 }
 
-// id is the run's own; empty if its result does not tell.
+// id is the run's own; empty if its result has none.
 func (r Run) id() string {
 	if r.Result.Environment == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 
 // Compare compares two sets of runs.
 func Compare(before, after *Set, o Options) (*Report, error) {
-	if err := errors.Join(o.Validate(), disjoint(before, after), before.checkWhole(), after.checkWhole()); err != nil {
+	if err := errors.Join(o.Validate(), disjoint(before, after), before.checkSamples(), after.checkSamples()); err != nil {
 		return nil, err
 	}
 	r := &Report{
@@ -185,7 +185,7 @@ func setCorrected(metrics []*Metric, correct func([]float64) []float64) {
 // conclude draws the conclusion, and says what weakens it.
 func (r *Report) conclude(before, after *Set) {
 	r.RunsNeeded = runsNeeded(r.Alpha / float64(max(r.Deciding, 1)))
-	n, m := before.whole(), after.whole()
+	n, m := before.samples(), after.samples()
 	cannotTell := r.Deciding > 0 && smallestP(n, m) > r.Alpha/float64(r.Deciding)
 	switch {
 	case len(r.Regressions) > 0:

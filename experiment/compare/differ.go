@@ -138,7 +138,7 @@ func caveats(s *Set, side string) []string {
 	if twice := repeated(s); len(twice) > 0 {
 		found = append(found, fmt.Sprintf("the %s runs hold copies of one run (%s), which count as if they were repeats", side, strings.Join(twice, ", ")))
 	}
-	if cut := len(s.Runs) - s.whole(); cut > 0 {
+	if cut := len(s.Runs) - s.samples(); cut > 0 {
 		found = append(found, fmt.Sprintf("%d of %d %s runs were cut short and are left out", cut, len(s.Runs), side))
 	}
 	if bad := questionable(s); len(bad) > 0 {

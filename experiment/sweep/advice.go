@@ -23,7 +23,7 @@ type Advice struct {
 // repeat, without one the front's knee.
 func (r *Report) advise() Advice {
 	if field := r.Plan.variedLoad(); field != "" {
-		return Advice{Text: "None: " + field + " changes the load, and settings under different load are no alternatives. Compare those of one load in the table, or sweep each load by itself."}
+		return Advice{Text: "None: " + field + " changes the load, and settings under different load are not alternatives. Compare those of one load in the table, or sweep each load by itself."}
 	}
 	candidates, none := r.candidates()
 	if len(candidates) == 0 {
@@ -144,7 +144,7 @@ func (r *Report) adviseByFront(candidates []*Outcome) Advice {
 			Text: fmt.Sprintf("Take %s: no other setting is faster or cheaper (the profile has no SLO).", line[0].Name),
 		}
 	}
-	a := Advice{Text: "The profile has no SLO, so it is for you to say which latency is worth which CPU (set one with --set slo.propagation.all.p99=500ms). The choice is along the front."}
+	a := Advice{Text: "The profile has no SLO, so how much CPU a lower latency is worth is your decision (set one with --set slo.propagation.all.p99=500ms). The choice is along the front."}
 	if best := knee(line); best != nil {
 		a.Setting = best.ID
 		a.Text = fmt.Sprintf("The profile has no SLO; by the shape of the front take %s: beyond it, more CPU buys less latency.", best.Name)
@@ -170,7 +170,7 @@ func (r *Report) step(from, to *Outcome) string {
 	var changes []string
 	for _, v := range r.Plan.Vary {
 		if a, b := from.Values[v.Field], to.Values[v.Field]; a != b {
-			changes = append(changes, fmt.Sprintf("%s %s -> %s", v.short(), a, b))
+			changes = append(changes, fmt.Sprintf("%s %s -> %s", v.shortName(), a, b))
 		}
 	}
 	return strings.Join(changes, ", ") + ": " + trade(from, to)

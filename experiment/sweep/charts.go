@@ -32,12 +32,12 @@ func (r *Report) charts() []namedChart {
 			{"cpu", "CPU of the control plane, steady load", cpuSeconds, "s"},
 		} {
 			c := chart.Chart{
-				Title: of.title + ", by " + v.short(), XLabel: axis.label(v), YLabel: "median, least and largest of the repeats (" + of.unit + ")",
-				LogX: axis.log(), Series: r.series(i, axis, of.figure),
+				Title: of.title + ", by " + v.shortName(), XLabel: axis.label(v), YLabel: "median, least and largest of the repeats (" + of.unit + ")",
+				LogX: axis.logScale(), Series: r.series(i, axis, of.figure),
 			}
 			if len(c.Series) > 0 {
 				c.LogY = wide(c.Series)
-				all = append(all, namedChart{file: of.file + "-" + fileName(v.short()) + ".svg", chart: c})
+				all = append(all, namedChart{file: of.file + "-" + fileName(v.shortName()) + ".svg", chart: c})
 			}
 		}
 	}
@@ -55,13 +55,13 @@ type axis struct {
 
 func (a axis) label(v Vary) string {
 	if a.unit == "" {
-		return v.short()
+		return v.shortName()
 	}
-	return v.short() + " (" + a.unit + ")"
+	return v.shortName() + " (" + a.unit + ")"
 }
 
-// log reports whether the values are better spread out on a logarithmic axis.
-func (a axis) log() bool {
+// logScale reports whether the values are better spread out on a logarithmic axis.
+func (a axis) logScale() bool {
 	var all []float64
 	for _, x := range a.values {
 		all = append(all, x)
@@ -114,7 +114,7 @@ func (r *Report) series(varied int, a axis, figure string) []chart.Series {
 		var others []string
 		for k, v := range r.Plan.Vary {
 			if k != varied {
-				others = append(others, v.short()+"="+o.Values[v.Field])
+				others = append(others, v.shortName()+"="+o.Values[v.Field])
 			}
 		}
 		name := strings.Join(others, " ")

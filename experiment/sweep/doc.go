@@ -3,6 +3,6 @@
 // the control plane spends.
 //
 // A sweep lives in a folder. The plan is written first; each run has a folder of
-// its own, so that an interrupted sweep goes on where it stopped; reports are made
+// its own, so that an interrupted sweep can be resumed; reports are made
 // from what is saved there alone.
 package sweep

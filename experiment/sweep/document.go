@@ -121,7 +121,7 @@ func (r *Report) work(t *doc.Table) {
 // keys adds a column per varied field.
 func (r *Report) keys(t *doc.Table) *doc.Table {
 	for _, v := range r.Plan.Vary {
-		t.Left(v.short())
+		t.Left(v.shortName())
 	}
 	return t
 }

@@ -23,8 +23,8 @@ import (
 // profilesDir is the folder of merged profiles.
 const profilesDir = "pprof"
 
-// Hotspots is where one kind of the control plane's pprof profiles says that a
-// setting's cost is, over all repeats.
+// Hotspots is where a setting's cost is, by one kind of pprof profile of the control
+// plane, over all repeats.
 type Hotspots struct {
 	// Kind is "cpu", "heap", "allocs", "mutex", "block" or "goroutine".
 	Kind string `json:"kind"`
@@ -165,17 +165,17 @@ func (c *contrast) caveat() string {
 // contrasted returns the two ends of the front, or the cheapest and the most expensive
 // setting where the front has one point; nil without processor profiles of both.
 func (r *Report) contrasted(dir string) *contrast {
-	var able []*Outcome
+	var profiled []*Outcome
 	for i := range r.Settings {
 		if o := &r.Settings[i]; o.comparable() && o.cpuProfile() != nil {
-			able = append(able, o)
+			profiled = append(profiled, o)
 		}
 	}
-	if len(able) < 2 {
+	if len(profiled) < 2 {
 		return nil
 	}
-	slices.SortStableFunc(able, byCPU)
-	c := &contrast{from: able[0], to: able[len(able)-1]}
+	slices.SortStableFunc(profiled, byCPU)
+	c := &contrast{from: profiled[0], to: profiled[len(profiled)-1]}
 	if n := len(r.Front); n > 1 {
 		first, last := r.find(r.Front[0]), r.find(r.Front[n-1])
 		if first.cpuProfile() != nil && last.cpuProfile() != nil {

@@ -25,7 +25,7 @@ type Plan struct {
 	Vary []Vary            `json:"vary"`
 	// Repeat is how often each setting is run.
 	Repeat int `json:"repeat"`
-	// Kubeconfig and Context name the cluster; empty is an in-memory API server.
+	// Kubeconfig and Context name the API server; empty is an in-memory one.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Context    string `json:"context,omitempty"`
 }
@@ -47,8 +47,8 @@ type Setting struct {
 // error lists every problem of every setting, each once.
 func (p *Plan) Settings() ([]Setting, error) { return p.expand(harness.CheckRunnable) }
 
-// expand is Settings with the check that each setting has to pass: what this machine
-// can run is nothing to a report.
+// expand is Settings with the check that each setting has to pass: a report does not
+// ask what this machine can run.
 func (p *Plan) expand(check func(*profiles.Profile) error) ([]Setting, error) {
 	var errs []error
 	if p.Repeat < 1 {
@@ -125,7 +125,7 @@ func (p *Plan) assignments(values []string) []string {
 func (p *Plan) setting(i int, values []string) Setting {
 	parts := make([]string, len(values))
 	for k, value := range values {
-		parts[k] = p.Vary[k].short() + "=" + value
+		parts[k] = p.Vary[k].shortName() + "=" + value
 	}
 	return Setting{
 		ID: fmt.Sprintf("%02d-%s", i+1, fileName(strings.Join(parts, ","))), Name: strings.Join(parts, " "), Values: values,
@@ -181,7 +181,7 @@ func (p *Plan) Estimate(settings []Setting) time.Duration {
 	return total * time.Duration(p.Repeat)
 }
 
-// startAndStop is what a run takes beside its phases, on the embedded target.
+// startAndStop is what a run takes besides its phases, with the embedded target.
 const startAndStop = 3 * time.Second
 
 func estimate(p *profiles.Profile) time.Duration {

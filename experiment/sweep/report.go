@@ -52,10 +52,9 @@ type Outcome struct {
 	// Noisy says that the p99 differs so much between the repeats that no advice
 	// is given; see the assumptions.
 	Noisy bool `json:"noisy,omitempty"`
-	// Failures are the reasons of runs that failed.
+	// Failures say why runs failed.
 	Failures []string `json:"failures,omitempty"`
-	// MissedSLO names the limits that a repeat missed. It is empty too if the
-	// profile has none.
+	// MissedSLO names the limits that any repeat missed.
 	MissedSLO []string `json:"missedSLO,omitempty"`
 	// Figures are over the finished runs.
 	Figures  map[string]Figure `json:"figures,omitempty"`
@@ -97,7 +96,7 @@ func Load(dir string) (*Report, error) {
 	r := &Report{Schema: reportSchema, Profile: plan.Base.Name, Plan: plan, Front: []string{}, Commands: plan.commands(settings)}
 	var all []*result.Result
 	for _, s := range settings {
-		outcome, results := load(dir, plan, s)
+		outcome, results := loadSetting(dir, plan, s)
 		r.Settings = append(r.Settings, outcome)
 		all = append(all, results...)
 	}
@@ -107,13 +106,14 @@ func Load(dir string) (*Report, error) {
 			r.Front = append(r.Front, o.ID)
 		}
 	}
-	r.describe(all)
+	r.Assumptions = assumptions(plan)
+	r.addEnvironment(all)
 	r.Advice = r.advise()
 	return r, nil
 }
 
-// load reads the runs of one setting.
-func load(dir string, plan *Plan, s Setting) (Outcome, []*result.Result) {
+// loadSetting reads the runs of one setting.
+func loadSetting(dir string, plan *Plan, s Setting) (Outcome, []*result.Result) {
 	o := Outcome{ID: s.ID, Name: s.Name, Values: make(map[string]string), Base: s.Base}
 	for i, value := range s.Values {
 		o.Values[plan.Vary[i].Field] = value
@@ -202,9 +202,9 @@ func (r *Report) find(id string) *Outcome {
 	return nil
 }
 
-// describe fills in what all runs have in common, and warns of what they have not.
-func (r *Report) describe(all []*result.Result) {
-	r.Assumptions = assumptions(r.Plan)
+// addEnvironment fills in where the runs were made, and warns if that is not the same
+// for all of them.
+func (r *Report) addEnvironment(all []*result.Result) {
 	differ := make(map[string]bool)
 	for _, res := range all {
 		e := res.Environment
@@ -220,7 +220,7 @@ func (r *Report) describe(all []*result.Result) {
 	}
 	for _, what := range []string{"machine", "version of xdsbench", "version of the target"} {
 		if differ[what] {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs were not all made with the same %s: figures of different runs may not be comparable", what))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("the runs do not all have the same %s: figures of different runs may not be comparable", what))
 		}
 	}
 }
@@ -236,21 +236,21 @@ func assumptions(p *Plan) []string {
 	}
 }
 
-// commands say how to make the sweep, and each setting's run, again.
+// commands run the sweep, and each setting by itself, again.
 func (p *Plan) commands(settings []Setting) []string {
 	parts := []string{"xdsbench sweep -f " + profileFile}
 	for _, v := range p.Vary {
 		parts = append(parts, "--vary "+quote(v.String()))
 	}
 	parts = append(parts, fmt.Sprintf("--repeat %d", p.Repeat))
-	cluster := ""
+	apiServer := ""
 	if p.Kubeconfig != "" {
-		cluster += " --kubeconfig " + quote(p.Kubeconfig)
+		apiServer += " --kubeconfig " + quote(p.Kubeconfig)
 	}
 	if p.Context != "" {
-		cluster += " --context " + quote(p.Context)
+		apiServer += " --context " + quote(p.Context)
 	}
-	all := []string{strings.Join(parts, " ") + cluster}
+	all := []string{strings.Join(parts, " ") + apiServer}
 	for _, s := range settings {
 		one := []string{"xdsbench run -f " + profileFile}
 		for i, value := range s.Values {
@@ -260,7 +260,7 @@ func (p *Plan) commands(settings []Setting) []string {
 				one = append(one, "--set "+quote(field+"="+value))
 			}
 		}
-		all = append(all, strings.Join(one, " ")+cluster)
+		all = append(all, strings.Join(one, " ")+apiServer)
 	}
 	return all
 }

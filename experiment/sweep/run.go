@@ -76,18 +76,18 @@ func (s *sweeper) progress(i int, started time.Time) func(harness.Status) {
 	if s.cfg.Progress == nil {
 		return nil
 	}
-	rest := s.rest(i)
+	remaining := s.remaining(i)
 	return func(status harness.Status) {
 		s.cfg.Progress(Progress{
 			Run: i + 1, Runs: len(s.runs), Setting: s.runs[i].setting.Name,
-			Left: max(rest-time.Since(started), 0), Status: status,
+			Left: max(remaining-time.Since(started), 0), Status: status,
 		})
 	}
 }
 
-// rest is about how long the runs from the i-th on take: what their profiles lead
+// remaining is about how long the runs from the i-th on take: what their profiles lead
 // one to expect, corrected by how far the finished runs were off.
-func (s *sweeper) rest(i int) time.Duration {
+func (s *sweeper) remaining(i int) time.Duration {
 	var sum time.Duration
 	for _, r := range s.runs[i:] {
 		sum += estimate(r.setting.Profile)

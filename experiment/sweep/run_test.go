@@ -202,7 +202,7 @@ func TestVaryReadsQuotedValuesAndNamesWhatIsWrong(t *testing.T) {
 		t.Errorf("read back: %v, %v", again, err)
 	}
 	_, err = sweep.ParseVary([]string{"seed", "=3", "seed=", `x="a`, "seed=1,1"})
-	wantText(t, fmt.Sprint(err), `"seed": want`, `"=3": want`, `"seed=": want`, `x=\"a`, `"1" is there twice`)
+	wantText(t, fmt.Sprint(err), `"seed": want`, `"=3": want`, `"seed=": want`, `x=\"a`, `"1" is given twice`)
 	blanks, err := sweep.ParseVary([]string{"target.env.GOGC=50, 100 ,"})
 	if err != nil || !slices.Equal(blanks[0].Values, []string{"50", "100", ""}) {
 		t.Errorf("blanks: %v, %v", blanks, err)

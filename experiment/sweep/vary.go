@@ -33,7 +33,7 @@ func ParseVary(args []string) ([]Vary, error) {
 		}
 		for _, value := range v.Values {
 			if slices.Contains(all[i].Values, value) {
-				errs = append(errs, fmt.Errorf("--vary %s: the value %q is there twice: name it once, and use --repeat for more runs", v.Field, value))
+				errs = append(errs, fmt.Errorf("--vary %s: the value %q is given twice: give it once, and use --repeat for more runs", v.Field, value))
 				continue
 			}
 			all[i].Values = append(all[i].Values, value)
@@ -59,7 +59,7 @@ func parseVary(arg string) (Vary, error) {
 	for i, value := range values {
 		values[i] = strings.TrimSpace(value)
 		if values[i] == "" && !strings.HasPrefix(field, "target.env.") {
-			return Vary{}, fmt.Errorf("--vary %q: value %d is empty: is there a comma too many?", arg, i+1)
+			return Vary{}, fmt.Errorf("--vary %q: value %d is empty: is there an extra comma?", arg, i+1)
 		}
 	}
 	return Vary{Field: field, Values: values}, nil
@@ -74,9 +74,9 @@ func (v Vary) String() string {
 	return v.Field + "=" + strings.TrimSuffix(out.String(), "\n")
 }
 
-// short is the field's name in tables: without the path where the last part says
+// shortName is the field's name in tables: without the path where the last part says
 // enough, as that of an environment variable does.
-func (v Vary) short() string {
+func (v Vary) shortName() string {
 	if name, ok := strings.CutPrefix(v.Field, "target.env."); ok {
 		return name
 	}

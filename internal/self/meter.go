@@ -20,7 +20,7 @@ const (
 	runQueueWait = "/sched/latencies:seconds"
 )
 
-// SelfMeter measures what the harness itself costs, from its start on.
+// Meter measures what the harness itself costs, from its start on.
 type Meter struct {
 	started       time.Time
 	cpu           float64
@@ -28,7 +28,7 @@ type Meter struct {
 	marked        *metrics.Float64Histogram // nil before Mark
 }
 
-// StartSelfMeter begins to measure.
+// Start begins to measure.
 func Start() *Meter {
 	cpu, _, err := ownUsage()
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Meter) Stop(h *result.Harness) (pauses Pauses, err error) {
 	return pauses, err
 }
 
-// OwnCPUSeconds returns the processor time that this process has used.
+// CPUSeconds returns the processor time that this process has used.
 func CPUSeconds() (float64, error) {
 	// Not /proc, whose ticks are 10 ms long.
 	var used syscall.Rusage

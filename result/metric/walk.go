@@ -80,26 +80,18 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 		}
 	case reflect.Struct:
 		for f := range t.Fields() {
-			below, ok := at.field(f)
-			if !ok {
-				continue
-			}
 			inner := v
 			if given {
 				inner = v.FieldByIndex(f.Index)
-				below.Note = mark(v, below.Name)
 			}
-			walk(f.Type, inner, below, visit)
+			if below, ok := at.field(f); ok {
+				below.Note = mark(v, below.Name)
+				walk(f.Type, inner, below, visit)
+			}
 		}
-	case reflect.Bool:
-		at.Unit = ""
-		if given && v.Bool() {
-			at.Number = 1
-		}
-		visit(at)
-	case reflect.Int, reflect.Int64, reflect.Float64:
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 		if given {
-			at.Number = v.Convert(reflect.TypeFor[float64]()).Float()
+			at.Number = number(v)
 		}
 		visit(at)
 	default: // text and lists are no metrics
@@ -109,13 +101,23 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 // mark is what the struct v, if it is one of quantiles, says of the field at the end of
 // a name.
 func mark(v reflect.Value, name string) string {
-	if !v.CanAddr() {
+	if !v.CanAddr() { // as the zero Value is not
 		return ""
 	}
 	if m, ok := v.Addr().Interface().(interface{ Mark(field string) string }); ok {
 		return m.Mark(name[strings.LastIndexByte(name, '.')+1:])
 	}
 	return ""
+}
+
+func number(v reflect.Value) float64 {
+	if v.Kind() != reflect.Bool {
+		return v.Convert(reflect.TypeFor[float64]()).Float()
+	}
+	if v.Bool() {
+		return 1
+	}
+	return 0
 }
 
 // child is the place below this one that a name or a key leads to.
@@ -141,7 +143,7 @@ func (v Value) field(f reflect.StructField) (Value, bool) {
 	below := v.child(name)
 	below.MayOmit = strings.Contains(options, "omitempty") && f.Type.Kind() != reflect.Pointer
 	switch own := f.Tag.Get("unit"); {
-	case own == noUnit, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
+	case own == noUnit, f.Type.Kind() == reflect.Bool, f.Name == "Count" && f.Type == reflect.TypeFor[int64]():
 		below.Unit = ""
 	case own != "":
 		below.Unit = own

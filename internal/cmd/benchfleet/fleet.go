@@ -30,7 +30,7 @@ type point struct {
 	configBytes  float64 // per proxy
 	readyP99     float64 // seconds
 	deliveries   int64
-	undelivered    int64
+	undelivered  int64
 	lastP50      float64 // seconds, from scheduled to the last proxy
 	saturated    bool
 	syncCPU      float64 // seconds of the harness until all were ready
@@ -52,9 +52,9 @@ type result struct {
 		} `json:"configBytesPerProxy"`
 	} `json:"sync"`
 	Propagation struct {
-		Deliveries int64 `json:"deliveries"`
-		Undelivered  int64 `json:"undelivered"`
-		LastProxy  struct {
+		Deliveries  int64 `json:"deliveries"`
+		Undelivered int64 `json:"undelivered"`
+		LastProxy   struct {
 			P50 float64 `json:"p50"`
 		} `json:"lastProxy"`
 	} `json:"propagation"`
