@@ -20,15 +20,17 @@ type Addresses struct {
 
 // Config is what Run needs.
 type Config struct {
-	Client     kubernetes.Interface // of the API server to watch
-	Kubeconfig string               // the file that says so, without Client; its current context counts
+	// The API server to watch: a client, or the path of a kubeconfig file, whose
+	// current context is used.
+	Client     kubernetes.Interface
+	Kubeconfig string
 
 	XDSAddress  string // host:port for ADS; port 0 picks a free one
 	HTTPAddress string // host:port for metrics and debug pages
 
-	// Env holds the environment variables by name: istiod's, with the prefix
-	// PILOT_, and those of faults. Unknown PILOT_ ones are warned about, unknown
-	// faults refused; all others are ignored.
+	// Env holds environment variables by name: istiod's, with the prefix PILOT_,
+	// and those of package faults. Unknown names with the prefix PILOT_ are logged,
+	// unknown faults are errors, and all other variables are ignored.
 	Env map[string]string
 
 	Version string       // what /version answers; empty means "unknown"

@@ -12,8 +12,8 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/discovery"
 )
 
-// pages serves the HTTP side: metrics, readiness and debug pages. Clients that
-// are gone when an answer is written are no error of ours.
+// pages serves metrics, readiness and debug pages over HTTP. Errors of writing to
+// a client that has gone away are ignored.
 type pages struct {
 	server  *discovery.Server
 	faults  *faults.Injector
@@ -32,7 +32,7 @@ func (p *pages) handler() http.Handler {
 	mux.Handle("/debug/pprof/", http.DefaultServeMux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.faults.SilentHTTP() {
-			<-r.Context().Done() // when the client has given up, or at the end
+			<-r.Context().Done() // until the client gives up or the server stops
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -41,7 +41,7 @@ func (p *pages) handler() http.Handler {
 
 func (p *pages) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !p.ready.Load() {
-		http.Error(w, "the API server's objects are not all listed yet", http.StatusServiceUnavailable)
+		http.Error(w, "the objects of the API server have not all been listed yet", http.StatusServiceUnavailable)
 	}
 }
 

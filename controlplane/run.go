@@ -32,16 +32,16 @@ const (
 	// an idle proxy costs.
 	readBufferBytes = 8 << 10
 
-	// A window that adapts costs a ping, and its answer, for every ACK that a proxy
-	// sends: grpc-go measures the bandwidth of a connection with them.
+	// With a dynamic window, grpc-go would send a ping for every ACK of a proxy, to
+	// estimate the bandwidth of the connection.
 	windowBytes = 1 << 20
 
 	headerTimeout = 10 * time.Second
 )
 
-// Run serves until ctx is done, which is no error, or something fails. It
-// returns when everything it started has ended. Bad values in cfg.Env are
-// reported together, before anything is started.
+// Run serves until ctx is done, and then returns nil, or until something fails.
+// It returns when everything that it started has ended. Bad values in cfg.Env
+// are reported together, before anything is started.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -95,33 +95,22 @@ type plane struct {
 }
 
 func (p *plane) run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
 	web := &http.Server{Handler: p.pages.handler(), ReadHeaderTimeout: headerTimeout}
 	group.Go(func() error { return unlessDone(ctx, web.Serve(p.web)) })
-	group.Go(func() error {
-		<-ctx.Done()
-		return web.Close()
-	})
-	group.Go(func() error {
-		stop, err := p.registry.Watch(ctx, p.client)
-		if err != nil {
-			return errors.Join(p.ads.Close(), unlessDone(ctx, err))
-		}
-		defer stop()
-		defer cancel() // before stop, which waits for it
-		p.server.Push(p.registry.Listen(p.server))
-		return errors.Join(p.serve(ctx), p.faults.Save(p.server.AssignmentVersion))
-	})
-	return group.Wait()
-}
+	stop, err := p.registry.Watch(ctx, p.client)
+	if err != nil {
+		err = unlessDone(ctx, err)
+		cancel()
+		return errors.Join(err, p.ads.Close(), web.Close(), group.Wait())
+	}
+	defer stop()
+	p.server.Push(p.registry.Listen(p.server))
 
-// serve answers proxies until ctx is done.
-func (p *plane) serve(ctx context.Context) error {
 	rpc := newGRPCServer()
 	adsv3.RegisterAggregatedDiscoveryServiceServer(rpc, p.server)
-	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		p.server.Run(ctx)
 		return nil
@@ -131,7 +120,7 @@ func (p *plane) serve(ctx context.Context) error {
 	group.Go(func() error {
 		<-ctx.Done()
 		rpc.Stop()
-		return nil
+		return web.Close()
 	})
 	addresses := Addresses{XDS: p.ads.Addr().String(), HTTP: p.web.Addr().String()}
 	p.pages.ready.Store(true)
@@ -140,7 +129,7 @@ func (p *plane) serve(ctx context.Context) error {
 	if p.cfg.OnReady != nil {
 		p.cfg.OnReady(addresses)
 	}
-	return group.Wait()
+	return errors.Join(group.Wait(), p.faults.Save(p.server.AssignmentVersion))
 }
 
 func newGRPCServer() *grpc.Server {
@@ -158,8 +147,8 @@ func newGRPCServer() *grpc.Server {
 	)
 }
 
-// unlessDone returns nil if ctx is done, since then err is only its
-// consequence.
+// unlessDone returns err, but nil if ctx is done: then err is only a consequence
+// of that.
 func unlessDone(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

@@ -13,11 +13,11 @@ import (
 // maxRate bounds PILOT_MAX_REQUESTS_PER_SECOND to what a limiter can express.
 const maxRate = 1e9
 
-// readSettings reads the variables of istiod that are understood. Meaning and
-// defaults are istiod's, except that PILOT_MAX_REQUESTS_PER_SECOND has no limit
-// by default: a harness wants to know what a connect storm costs before it
-// wants to be protected from one. The error joins every bad value, each naming
-// its variable; unknown PILOT_ variables are logged and ignored.
+// readSettings reads the supported variables of istiod. Meaning and defaults are
+// istiod's, except that PILOT_MAX_REQUESTS_PER_SECOND is unlimited by default: a
+// harness must be able to measure what a connect storm costs. The error joins
+// all bad values, each with the name of its variable; unknown PILOT_ variables
+// are logged and ignored.
 func readSettings(environ map[string]string, log *slog.Logger) (discovery.Config, error) {
 	s := discovery.Config{
 		DebounceAfter: 100 * time.Millisecond,
@@ -42,7 +42,7 @@ func readSettings(environ map[string]string, log *slog.Logger) (discovery.Config
 		"PILOT_SEND_UNHEALTHY_ENDPOINTS":      boolean(&always),
 		"PILOT_AUTO_SEND_UNHEALTHY_ENDPOINTS": boolean(&automatic),
 	}.Read(environ, "PILOT_", func(name, value string) error {
-		log.Warn("environment variable is not known and has no effect", "name", name, "value", value)
+		log.Warn("unknown environment variable has no effect", "name", name, "value", value)
 		return nil
 	})
 	if s.PushThrottle == 0 {

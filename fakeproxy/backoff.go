@@ -26,17 +26,17 @@ func (b *backoff) next(rng *rand.Rand) time.Duration {
 // reset goes back to the first bound, after a good response.
 func (b *backoff) reset() { b.bound = b.initial }
 
-// sleep waits for d, and reports whether ctx is still good.
-func sleep(ctx context.Context, d time.Duration) bool {
+// wait waits for d, or until ctx ends: then it returns why ctx ended.
+func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
-		return ctx.Err() == nil
+		return context.Cause(ctx)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return nil
 	case <-ctx.Done():
-		return false
+		return context.Cause(ctx)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 )
 
 func TestBackoffDoublesUpToItsMaximumWithFullJitter(t *testing.T) {
@@ -29,16 +31,16 @@ func TestBackoffDoublesUpToItsMaximumWithFullJitter(t *testing.T) {
 	}
 }
 
-func TestSleepEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		if sleep(ctx, time.Hour) || time.Since(start) != time.Second {
-			t.Errorf("slept %v", time.Since(start))
+		if wait(ctx, time.Hour) == nil || time.Since(start) != time.Second {
+			t.Errorf("waited %v", time.Since(start))
 		}
-		if !sleep(t.Context(), time.Minute) {
-			t.Error("sleep was cut short")
+		if wait(t.Context(), time.Minute) != nil {
+			t.Error("the wait was cut short")
 		}
 	})
 }
@@ -48,15 +50,15 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 func TestOnlyAnAcceptedResponseResetsTheBackoff(t *testing.T) {
 	spec := DefaultSpec()
 	spec.Count = 1
-	f, err := New(Config{Spec: spec, Addresses: []string{"127.0.0.1:1"}, Identities: []Identity{{ID: "a"}}, Sink: ignoring{}})
+	f, err := New(Config{Spec: spec, Addresses: []string{"127.0.0.1:1"}, Identities: []node.Identity{{ID: "a"}}, Sink: ignoring{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := f.proxies[0]
 	p.backoff.next(p.rng)
 	raised := p.backoff.bound
-	bad := []byte("\x12\x02\xff\xff\x22" + string(rune(len(clusterURL))) + clusterURL)
-	good := []byte("\x22" + string(rune(len(clusterURL))) + clusterURL)
+	bad := []byte("\x12\x02\xff\xff\x22" + string(rune(len(xds.CDS.URL()))) + xds.CDS.URL())
+	good := []byte("\x22" + string(rune(len(xds.CDS.URL()))) + xds.CDS.URL())
 	if err := Feed(f, bad); err != nil || p.backoff.bound != raised || f.Counts().Nacks != 1 {
 		t.Errorf("after a NACK: bound %v, counts %+v, %v", p.backoff.bound, f.Counts(), err)
 	}

@@ -13,7 +13,7 @@ import (
 // balancer chooses an address of the control plane for each connection attempt, as
 // a Kubernetes Service does for new connections: one that exists stays where it is.
 type balancer struct {
-	addresses []string
+	addresses int // how many there are
 	random    bool
 
 	mu        sync.Mutex // guards all below
@@ -22,10 +22,13 @@ type balancer struct {
 	withdrawn []bool // by address
 }
 
-func newBalancer(addresses []string, random bool, seed uint64) *balancer {
+// drawAddresses sets this draw from the seed apart from those of package misbehave.
+const drawAddresses = 1<<32 + 6
+
+func newBalancer(addresses int, random bool, seed uint64) *balancer {
 	return &balancer{
-		addresses: addresses, random: random, rng: generator(seed, drawAddresses, 0),
-		withdrawn: make([]bool, len(addresses)),
+		addresses: addresses, random: random, rng: rand.New(rand.NewPCG(seed^drawAddresses<<16, 0)),
+		withdrawn: make([]bool, addresses),
 	}
 }
 
@@ -51,7 +54,7 @@ func (b *balancer) pick() int {
 // shuffled returns the addresses that are not withdrawn, or all if all are, in an
 // order drawn anew. Needs mu.
 func (b *balancer) shuffled() []int {
-	order := b.rng.Perm(len(b.addresses))
+	order := b.rng.Perm(b.addresses)
 	if !slices.Contains(b.withdrawn, false) {
 		return order
 	}
@@ -99,15 +102,18 @@ func (f *Fleet) ByAddress() []AddressCounts {
 	return all
 }
 
-// connectedBy moves the counts of connected proxies by n. Needs mu.
-func (p *proxy) connectedBy(n int64) {
+// addConnected moves the counts of connected proxies by n. Needs mu.
+func (p *proxy) addConnected(n int64) {
 	p.fleet.count.connected.Add(n)
 	p.fleet.byAddress[p.address].connected.Add(n)
 }
 
-// counted counts a response that the proxy has answered.
-func (p *proxy) counted(r *event.Response) {
+// countResponse counts a response that the proxy has answered.
+func (p *proxy) countResponse(r *event.Response) {
 	p.fleet.count.responses.Add(1)
+	if r.Socket == 0 {
+		p.fleet.count.unstamped.Add(1)
+	}
 	c := &p.fleet.byAddress[p.address]
 	c.responses[r.Type].Add(1)
 	if r.Nacked {

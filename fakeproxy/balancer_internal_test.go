@@ -7,7 +7,7 @@ import (
 
 // drawn picks n times and counts the addresses.
 func drawn(b *balancer, n int) []int {
-	counts := make([]int, len(b.addresses))
+	counts := make([]int, b.addresses)
 	for range n {
 		counts[b.pick()]++
 	}
@@ -15,7 +15,7 @@ func drawn(b *balancer, n int) []int {
 }
 
 func TestEachOfferedAddressIsChosenInTurnOrAtRandom(t *testing.T) {
-	addresses := []string{"a", "b", "c"}
+	const addresses = 3
 	turn, firsts := newBalancer(addresses, false, 1), map[int]bool{}
 	for range 50 {
 		round := []int{turn.pick(), turn.pick(), turn.pick()}

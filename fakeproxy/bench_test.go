@@ -23,6 +23,7 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // encoded is a message that was marshalled before.
@@ -190,7 +191,7 @@ func assignment(tb testing.TB, version string, n, offset int) []byte {
 		k := i + offset
 		addrs = append(addrs, fmt.Sprintf("10.%d.%d.%d:8080", k>>16&255, k>>8&255, k&255))
 	}
-	m, err := proto.Marshal(adstest.Delta(adstest.EDS, version, adstest.Endpoints("svc-0", addrs...)))
+	m, err := proto.Marshal(adstest.Delta(adstest.EDS, version, xdstest.Endpoints("svc-0", addrs...)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -213,7 +214,8 @@ func benchmarkReceive(b *testing.B) {
 	var bare float64
 	server := func(b *testing.B) string {
 		b.Helper()
-		return serverProcess(b, 1, fmt.Sprintf("%s=%d", pushTo, streams))
+		addr, _ := serverProcess(b, 1, fmt.Sprintf("%s=%d", pushTo, streams))
+		return addr
 	}
 	run := func(b *testing.B, responses func() int64) {
 		b.Helper()
@@ -272,13 +274,11 @@ func startBench(b *testing.B, cfg fakeproxy.Config) *fakeproxy.Fleet {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(b.Context())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
 	b.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			b.Error(err)
-		}
+		running.Wait()
 	})
 	return f
 }

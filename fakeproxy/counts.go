@@ -22,6 +22,11 @@ type Counts struct {
 	// NacksRepeated counts NACKs of the very payload that the proxy rejected
 	// just before: a control plane in a NACK loop.
 	NacksRepeated int64 `json:"nacksRepeated"`
+	// Unstamped counts responses without the kernel's time of their arrival
+	// (event.Response.Socket). Where they are more than the very first, nobody can
+	// tell how long responses waited for this process: it may have been the
+	// bottleneck. Unix sockets have no such times.
+	Unstamped int64 `json:"unstamped"`
 	// OutOfOrder counts resources that nothing had subscribed to; UnknownType
 	// responses of a type that was never asked for.
 	OutOfOrder  int64 `json:"outOfOrder"`
@@ -50,12 +55,12 @@ type Counts struct {
 }
 
 type counters struct {
-	connected, ready                                   atomic.Int64
-	reconnects, refused, disconnected, exhausted       atomic.Int64
-	responses, acks, nacks, injected, repeated         atomic.Int64
-	outOfOrder, unknown, expired, requests, maxRequest atomic.Int64
-	delayed, slowReaders, slowReads, halfOpen          atomic.Int64
-	dropped, storms, stormed, missed                   atomic.Int64
+	connected, ready                                     atomic.Int64
+	reconnects, refused, disconnected, exhausted         atomic.Int64
+	responses, acks, nacks, injected, repeated           atomic.Int64
+	outOfOrder, unknown, expired, requests, maxRequest   atomic.Int64
+	unstamped, delayed, slowReaders, slowReads, halfOpen atomic.Int64
+	dropped, storms, stormed, missed                     atomic.Int64
 }
 
 // Counts returns the present counts. It is cheap and takes no lock.
@@ -65,7 +70,7 @@ func (f *Fleet) Counts() Counts {
 		Connected: c.connected.Load(), Ready: c.ready.Load(),
 		Reconnects: c.reconnects.Load(), Refused: c.refused.Load(),
 		Disconnected: c.disconnected.Load(), ResourceExhausted: c.exhausted.Load(),
-		Responses: c.responses.Load(), Acks: c.acks.Load(), Nacks: c.nacks.Load(),
+		Responses: c.responses.Load(), Unstamped: c.unstamped.Load(), Acks: c.acks.Load(), Nacks: c.nacks.Load(),
 		NacksInjected: c.injected.Load(), NacksRepeated: c.repeated.Load(),
 		OutOfOrder: c.outOfOrder.Load(), UnknownType: c.unknown.Load(), FetchTimeouts: c.expired.Load(),
 		AppliesDelayed: c.delayed.Load(), SlowReaders: c.slowReaders.Load(), SlowReads: c.slowReads.Load(),

@@ -2,9 +2,11 @@ package fakeproxy
 
 import (
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
 )
 
-// Field numbers of DeltaDiscoveryRequest; resource_names_subscribe is fieldNames.
+// Field numbers of DeltaDiscoveryRequest; resource_names_subscribe is field 3.
 const (
 	deltaNode        = 1
 	deltaTypeURL     = 2
@@ -23,32 +25,32 @@ var _ dialect = delta{}
 // first tells on a new stream which versions are held: those last accepted. A
 // wildcard type gives versions only, no names.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#incremental-xds
-func (delta) first(p *proxy, t xds.Type, node []byte) *request {
+func (delta) first(p *proxy, t xds.Type, node []byte) *adsconn.Request {
 	r := newBuilder()
 	r.bytes(deltaNode, node)
-	r.string(deltaTypeURL, typeURL(t))
-	for _, it := range p.nodes[t].held.items {
-		r.entry(deltaInitial, it.name, it.version)
+	r.string(deltaTypeURL, t.URL())
+	for _, it := range p.states[t].Held.Items {
+		r.entry(deltaInitial, it.Name, it.Version)
 	}
 	return r.request(p.subscription(t))
 }
 
-func (delta) answer(p *proxy, t xds.Type, reason string) *request {
+func (delta) answer(p *proxy, t xds.Type, reason string) *adsconn.Request {
 	r := newBuilder()
-	r.string(deltaTypeURL, typeURL(t))
+	r.string(deltaTypeURL, t.URL())
 	r.bytes(deltaNonce, p.types[t].nonce)
 	if reason != "" {
-		r.problem(deltaError, reason)
+		r.errorDetail(deltaError, reason)
 	}
 	return r.request(nil)
 }
 
 // change carries no nonce, as it answers nothing.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#unsubscribing-from-resources
-func (delta) change(_ *proxy, t xds.Type, subscribe, unsubscribe *nameSet) *request {
+func (delta) change(_ *proxy, t xds.Type, subscribe, unsubscribe *resource.NameSet) *adsconn.Request {
 	r := newBuilder()
-	r.string(deltaTypeURL, typeURL(t))
-	for _, name := range unsubscribe.names {
+	r.string(deltaTypeURL, t.URL())
+	for _, name := range unsubscribe.Names {
 		r.string(deltaUnsubscribe, name)
 	}
 	return r.request(subscribe)

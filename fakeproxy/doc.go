@@ -2,22 +2,16 @@
 // stream to a control plane, subscribes to what the received clusters and
 // listeners name, ACKs or NACKs, and reports every response to a Sink.
 //
-// A Fleet is cheap because nearly all proxies receive the same bytes. A
-// response is never decoded as a whole: one pass over its top-level fields
-// hashes each resource, and only the first proxy that sees a resource decodes
-// and validates it. What a proxy holds is a pointer to an immutable state
-// that it shares with every proxy holding the same; a push moves a proxy from
-// one state to the next by a step that was worked out once. Nothing in these
-// tables is counted or swept: they hold weak pointers, so that the garbage
-// collector drops a resource with the last proxy that holds it.
+// A Fleet is cheap because nearly all proxies receive the same bytes: see the package
+// resource for what they share, and adsconn for their streams. Package node is who
+// they say they are, and misbehave what they do wrong on purpose.
 //
 // The rules of the client are those of the xDS protocol
 // (https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol), as
 // Envoy keeps them: legacy wildcard subscriptions to clusters and listeners,
 // endpoints, routes, secrets and filter configurations by the names those give,
 // scoped routes where a listener wants them, warming with an initial fetch
-// timeout, and reconnection with jittered exponential back-off. A proxy's state
-// is a node per type, each shared by all proxies in that state: what one type's
+// timeout, and reconnection with jittered exponential back-off. What one type's
 // resources name decides what the proxy asks for of the next. The rules, their
 // sources and their tests are listed in docs/conformance.md.
 //

@@ -3,6 +3,7 @@ package fakeproxy
 import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
 )
 
 // Dump is what one proxy holds.
@@ -61,51 +62,37 @@ func (f *Fleet) Dump(proxy int) Dump {
 		Proxy: proxy, Node: p.id.ID, Variant: p.id.Variant.String(),
 		Connected: p.connected, Ready: p.ready,
 	}
-	for t := range xds.Type(numTypes) {
-		n := p.nodes[t]
+	for t := range xds.Type(xds.NumKnown) {
+		n := p.states[t]
 		td := TypeDump{
 			Type: t.String(), Version: string(p.types[t].version), Nonce: string(p.types[t].nonce),
-			Asked: p.asks(t), Wildcard: isWildcard(t), Subscription: p.subscription(t).names,
-			Resources: []ResourceDump{}, Warming: n.warming.names, Expired: n.expired.names,
+			Asked: p.subscribesTo(t), Wildcard: t.IsWildcard(), Subscription: p.subscription(t).Names,
+			Resources: []ResourceDump{}, Warming: n.Warming.Names, Expired: n.Expired.Names,
 		}
-		for _, it := range n.held.items {
-			td.Resources = append(td.Resources, it.dump())
+		for _, it := range n.Held.Items {
+			td.Resources = append(td.Resources, dumpOf(it))
 		}
 		d.Types = append(d.Types, td)
 	}
 	return d
 }
 
-func (it *item) dump() ResourceDump {
+func dumpOf(it *resource.Item) ResourceDump {
 	r := ResourceDump{
-		Name: it.name, Version: it.version, Bytes: it.body.size,
-		Endpoints: len(it.body.endpoints), State: it.body.state, Content: it.body.raw,
+		Name: it.Name, Version: it.Version, Bytes: it.Body.Size,
+		Endpoints: len(it.Body.Endpoints), State: it.Body.State, Content: it.Body.Raw,
 	}
-	for _, c := range it.body.children {
-		switch c.of {
+	for _, c := range it.Body.Children {
+		switch c.Type {
 		case xds.SDS:
-			r.Secrets = append(r.Secrets, c.name)
+			r.Secrets = append(r.Secrets, c.Name)
 		case xds.ECDS:
-			r.Extensions = append(r.Extensions, c.name)
+			r.Extensions = append(r.Extensions, c.Name)
 		case xds.SRDS:
 			r.ScopedRoutes = true
 		default:
-			r.Children = append(r.Children, c.name)
+			r.Children = append(r.Children, c.Name)
 		}
 	}
 	return r
-}
-
-// Nonces returns the nonce that a proxy received last of each type, by
-// event.Type and empty for none, whether it is connected, and the index of the
-// address to which.
-func (f *Fleet) Nonces(proxy int) (byType []string, address int, connected bool) {
-	p := f.proxies[proxy]
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	byType = make([]string, numTypes)
-	for t := range p.types {
-		byType[t] = string(p.types[t].nonce)
-	}
-	return byType, p.address, p.connected
 }

@@ -3,54 +3,38 @@ package fakeproxy
 import (
 	"context"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
+
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
 )
 
 // TableSize is the number of entries in a fleet's shared tables.
-func TableSize(f *Fleet) int {
-	t := f.table
-	return t.bodies.size() + t.items.size() + t.views.size() + t.names.size() + t.nodes.size()
-}
+func TableSize(f *Fleet) int { return f.table.Len() }
 
-// Feeder hands frames to one proxy as if they had been received on a stream,
+// Feeder hands messages to one proxy as if they had been received on a stream,
 // and drops its requests.
-type Feeder struct {
-	p   *proxy
-	out *outbox
-}
+type Feeder struct{ p *proxy }
 
 // NewFeeder opens a stream of a proxy.
-func NewFeeder(f *Fleet, proxy int) (*Feeder, error) {
-	if f.senders.ended == nil { // as if Run had ended: senders wait for nothing
-		ended := make(chan struct{})
-		close(ended)
-		f.senders.ended = ended
-	}
-	d := &Feeder{p: f.proxies[proxy], out: &outbox{stream: dropping{}, senders: f.senders}}
-	d.p.open(d.out)
-	return d, nil
+func NewFeeder(f *Fleet, proxy int) *Feeder {
+	d := &Feeder{p: f.proxies[proxy]}
+	d.p.attach(dropping{}, 0, nil)
+	return d
 }
 
-// Feed hands over a frame.
+// Feed hands over a message.
 func (d *Feeder) Feed(b []byte) error {
-	return d.p.handle(context.Background(), &frame{data: mem.BufferSlice{mem.SliceBuffer(b)}, received: d.p.fleet.cfg.Clock.Now()})
+	m := &adsconn.Message{Data: mem.BufferSlice{mem.SliceBuffer(b)}, Received: d.p.fleet.cfg.Clock.Now()}
+	return d.p.handle(context.Background(), m)
 }
 
-// Close waits for the sending to end.
-func (d *Feeder) Close() { d.out.wait() }
+// Feed hands messages to the first proxy of a fleet. It stops at the first error.
+func Feed(f *Fleet, messages ...[]byte) error { return FeedTo(f, 0, messages...) }
 
-// Feed hands frames to the first proxy of a fleet. It stops at the first error.
-func Feed(f *Fleet, frames ...[]byte) error { return FeedTo(f, 0, frames...) }
-
-// FeedTo hands frames to one proxy of a fleet.
-func FeedTo(f *Fleet, proxy int, frames ...[]byte) error {
-	d, err := NewFeeder(f, proxy)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	for _, b := range frames {
+// FeedTo hands messages to one proxy of a fleet.
+func FeedTo(f *Fleet, proxy int, messages ...[]byte) error {
+	d := NewFeeder(f, proxy)
+	for _, b := range messages {
 		if err := d.Feed(b); err != nil {
 			return err
 		}
@@ -58,7 +42,7 @@ func FeedTo(f *Fleet, proxy int, frames ...[]byte) error {
 	return nil
 }
 
-// dropping is a stream that takes messages and forgets them.
-type dropping struct{ grpc.ClientStream }
+// dropping is a stream that takes requests and forgets them.
+type dropping struct{ adsStream }
 
-func (dropping) SendMsg(any) error { return nil }
+func (dropping) Send(*adsconn.Request) {}

@@ -8,11 +8,16 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
+	"github.com/xdsbench/xdsbench/internal/address"
 )
 
 // Sink receives what happens to the proxies. Calls for one proxy come one at a
@@ -29,12 +34,12 @@ type Sink interface {
 // Config is what a Fleet needs.
 type Config struct {
 	Spec Spec
-	// Addresses are the control plane's, HOST:PORT. Connection attempts take them in
-	// turn, or any one if Random.
+	// Addresses are the control plane's, HOST:PORT or unix:/PATH. Connection attempts
+	// take them in turn, or any one if Random.
 	Addresses []string
 	Random    bool
 	// Identities are the proxies; there must be Spec.Count of them.
-	Identities []Identity
+	Identities []node.Identity
 	Clock      event.Clock
 	Sink       Sink
 	Seed       uint64
@@ -45,16 +50,16 @@ type Config struct {
 
 // Fleet is a set of fake proxies.
 type Fleet struct {
-	cfg      Config
-	table    *table
-	messages messagePool
-	scratch  scratch
-	senders  *senders
-	warden   *warden
-	links    []*link
-	proxies  []*proxy
-	balancer *balancer
-	count    counters
+	cfg       Config
+	table     *resource.Table
+	responses resource.ResponsePool
+	scratch   scratch
+	transport *adsconn.Transport
+	timers    *timers
+	conns     []*adsconn.Conn
+	proxies   []*proxy
+	balancer  *balancer
+	count     counters
 	// byAddress has an element per address.
 	byAddress []addressCounters
 }
@@ -68,117 +73,106 @@ func New(cfg Config) (*Fleet, error) {
 		return nil, fmt.Errorf("%d identities for proxies.count %d: there must be one per proxy",
 			len(cfg.Identities), cfg.Spec.Count)
 	}
-	if len(cfg.Addresses) == 0 {
-		return nil, errors.New("no address of a control plane: give at least one HOST:PORT")
-	}
 	if cfg.Sink == nil {
 		return nil, errors.New("no sink for the fleet's events")
+	}
+	addresses, err := address.ParseList("address of the control plane", strings.Join(cfg.Addresses, ","))
+	if err != nil {
+		return nil, err
+	}
+	sources, err := sourcesFor(cfg.Spec, addresses)
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	sources, err := sourcesFor(cfg.Spec, cfg.Addresses)
-	if err != nil {
-		return nil, err
+	f := &Fleet{
+		cfg: cfg, table: resource.NewTable(cfg.KeepBytes), scratch: newScratch(), timers: newTimers(cfg.Clock),
+		balancer:  newBalancer(len(addresses), cfg.Random, cfg.Seed),
+		byAddress: make([]addressCounters, len(addresses)),
 	}
-	f := &Fleet{cfg: cfg, table: newTable(cfg.KeepBytes), scratch: newScratch(), senders: newSenders(), warden: newWarden(cfg.Clock)}
-	f.balancer = newBalancer(cfg.Addresses, cfg.Random, cfg.Seed)
-	f.byAddress = make([]addressCounters, len(cfg.Addresses))
-	if err := f.build(sources); err != nil {
-		return nil, err
+	f.transport = adsconn.NewTransport(adsconn.Config{
+		Clock: cfg.Clock, Addresses: addresses, Choose: f.balancer.pick, MaxReceiveBytes: cfg.Spec.MaxReceiveBytes,
+	})
+	f.connections(sources)
+	for i := range cfg.Spec.Count {
+		p, err := f.newProxy(i)
+		if err != nil {
+			return nil, err
+		}
+		f.proxies = append(f.proxies, p)
+	}
+	for _, i := range cfg.Spec.HalfOpen.Proxies(cfg.Seed, cfg.Spec.Count) {
+		f.proxies[i].halfOpenFrom = cfg.Spec.HalfOpen.From
 	}
 	f.cfg.Identities = nil // each proxy has its own
 	return f, nil
 }
 
-func (f *Fleet) build(sources []netip.Addr) error {
-	spec := f.cfg.Spec
-	per := spec.StreamsPerConnection
-	for i := range spec.Count {
-		if i%per == 0 {
-			f.links = append(f.links, f.newLink(sources))
-		}
-		p, err := f.newProxy(i)
-		if err != nil {
-			return err
-		}
-		f.proxies = append(f.proxies, p)
+// connections makes the connections that the proxies will use.
+func (f *Fleet) connections(sources []netip.Addr) {
+	spec, targets := f.cfg.Spec, len(f.cfg.Addresses)
+	own := make([]adsconn.ConnConfig, connectionsOf(spec))
+	for i := range own {
+		own[i].Source = sources[i/targets%len(sources)]
 	}
-	for _, i := range chosen(generator(f.cfg.Seed, drawSlow, 0), spec.SlowRead.Share, spec.Count) {
-		d := &f.links[i].dialer
-		d.brakes, d.slow, d.held = true, spec.SlowRead, &f.count.slowReads
+	for _, i := range spec.SlowRead.Proxies(f.cfg.Seed, spec.Count) {
+		own[i].BytesPerSecond, own[i].Pause = spec.SlowRead.BytesPerSecond, spec.SlowRead.Pause.Duration
+		own[i].SlowReads = &f.count.slowReads
 		f.count.slowReaders.Add(1)
 	}
-	for _, i := range chosen(generator(f.cfg.Seed, drawHalfOpen, 0), spec.HalfOpen.Share, spec.Count) {
-		f.links[i].dialer.brakes, f.proxies[i].falls = true, spec.HalfOpen.From
+	for _, i := range spec.HalfOpen.Proxies(f.cfg.Seed, spec.Count) {
+		own[i].MayStop = true
 	}
-	return nil
+	for _, cfg := range own {
+		f.conns = append(f.conns, f.transport.NewConn(cfg))
+	}
 }
 
-func (f *Fleet) newLink(sources []netip.Addr) *link {
-	n, targets := len(f.links), len(f.cfg.Addresses)
-	l := &link{balancer: f.balancer, max: f.cfg.Spec.MaxReceiveBytes}
-	l.meter.clock = f.cfg.Clock
-	l.dialer.meter = &l.meter
-	l.dialer.source = sources[n/targets%len(sources)]
-	return l
-}
-
-// newProxy makes a proxy that uses the latest link.
 func (f *Fleet) newProxy(i int) (*proxy, error) {
 	id, seed, spec := f.cfg.Identities[i], f.cfg.Seed, f.cfg.Spec
 	p := &proxy{
 		fleet: f, index: i, id: id,
 		dialect: dialectOf(id.Variant),
-		link:    f.links[len(f.links)-1],
+		conn:    f.conns[i/spec.StreamsPerConnection],
 		rng:     rand.New(rand.NewPCG(seed, uint64(i))),
+		nacks:   spec.Nack.Draws(seed, i),
+		delays:  spec.ApplyDelay.Draws(seed, i),
 		backoff: newBackoff(spec.Reconnect),
 	}
 	var err error
-	if p.roots, err = id.roots(); err != nil {
+	if p.roots, err = id.RootTypes(); err != nil {
 		return nil, err
 	}
-	if _, err = id.node(); err != nil {
+	if _, err = id.Encode(); err != nil {
 		return nil, err
 	}
-	if spec.Nack.Rate > 0 {
-		p.nacks = generator(seed, drawNacks, uint64(i))
-	}
-	if !spec.ApplyDelay.none() {
-		p.delays = generator(seed, drawDelays, uint64(i))
-	}
-	for t := range p.nodes {
-		p.nodes[t] = f.table.nothing()
+	for t := range p.states {
+		p.states[t] = f.table.Nothing()
 	}
 	return p, nil
 }
 
 // Run connects the proxies at the set rate and keeps them connected, or drops
 // them as the spec says. It returns when ctx has ended and every connection is
-// closed.
-func (f *Fleet) Run(ctx context.Context) error {
-	f.senders.ended = ctx.Done()
-	defer f.senders.wg.Wait()
+// closed: within a few seconds, also where the control plane answers nothing.
+func (f *Fleet) Run(ctx context.Context) {
+	defer f.transport.Close()
 	var wg sync.WaitGroup
-	wg.Go(func() { f.warden.run(ctx) })
+	wg.Go(func() { f.timers.run(ctx) })
 	interval := f.cfg.Spec.ConnectRate.Interval()
 	start := time.Now()
 	for i, p := range f.proxies {
-		if !sleep(ctx, time.Until(start.Add(time.Duration(i)*interval))) {
+		if wait(ctx, time.Until(start.Add(time.Duration(i)*interval))) != nil {
 			break
 		}
 		wg.Go(func() { p.run(ctx) })
 	}
-	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Disconnects.plan(f.cfg.Seed, len(f.proxies))) })
-	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Storms.plan(f.cfg.Seed, len(f.proxies))) })
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Disconnects.Plan(f.cfg.Seed, len(f.proxies))) })
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Storms.Plan(f.cfg.Seed, len(f.proxies))) })
 	<-ctx.Done()
 	wg.Wait()
-	return nil
-}
-
-// Retire makes a proxy leave for good, as when its pod is deleted.
-func (f *Fleet) Retire(proxy int) {
-	f.proxies[proxy].leave()
 }
 
 // Endpoints lists the EDS resources a proxy subscribes to, with the sorted
@@ -186,13 +180,13 @@ func (f *Fleet) Retire(proxy int) {
 func (f *Fleet) Endpoints(proxy int) iter.Seq2[string, []uint64] {
 	p := f.proxies[proxy]
 	p.mu.Lock()
-	n := p.nodes[xds.EDS]
+	of := p.states[xds.EDS]
 	p.mu.Unlock()
 	return func(yield func(string, []uint64) bool) {
-		for _, name := range n.names.names {
+		for _, name := range of.Names.Names {
 			var endpoints []uint64
-			if it := n.held.find(name); it != nil {
-				endpoints = it.body.endpoints
+			if it := of.Held.Find(name); it != nil {
+				endpoints = it.Body.Endpoints
 			}
 			if !yield(name, endpoints) {
 				return
@@ -203,9 +197,9 @@ func (f *Fleet) Endpoints(proxy int) iter.Seq2[string, []uint64] {
 
 // WireBytes returns the bytes read from and written to all sockets so far.
 func (f *Fleet) WireBytes() (in, out int64) {
-	for _, l := range f.links {
-		in += l.meter.in.Load()
-		out += l.meter.out.Load()
+	for _, c := range f.conns {
+		read, written := c.Bytes()
+		in, out = in+read, out+written
 	}
 	return in, out
 }

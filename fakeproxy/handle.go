@@ -8,203 +8,150 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
 )
 
 // handle works through one response: it moves the proxy's state, answers, and
 // tells the sink. An error means that the stream is of no use any more.
-func (p *proxy) handle(ctx context.Context, f *frame) error {
+func (p *proxy) handle(ctx context.Context, m *adsconn.Message) error {
 	if p.delays != nil { // it would keep a shared buffer while it waits
-		own := f.data.MaterializeToBuffer(mem.DefaultBufferPool())
+		own := m.Data.MaterializeToBuffer(mem.DefaultBufferPool())
 		defer own.Free()
-		return p.work(ctx, f, own.ReadOnlyData())
+		return p.handleBytes(ctx, m, own.ReadOnlyData())
 	}
-	b, buffer, taken := p.fleet.scratch.whole(f.data)
+	b, buffer, taken := p.fleet.scratch.whole(m.Data)
 	if taken {
 		defer p.fleet.scratch.done(buffer)
 	}
-	return p.work(ctx, f, b)
+	return p.handleBytes(ctx, m, b)
 }
 
-// work works through the bytes of a response.
-func (p *proxy) work(ctx context.Context, f *frame, b []byte) error {
-	m := p.fleet.messages.get()
-	defer p.fleet.messages.put(m)
-	if err := m.parse(b, p.id.Variant); err != nil {
+func (p *proxy) handleBytes(ctx context.Context, m *adsconn.Message, b []byte) error {
+	parsed := p.fleet.responses.Get()
+	defer p.fleet.responses.Put(parsed)
+	if err := parsed.Parse(b, p.id.Variant); err != nil {
 		return err
 	}
 	r := &p.record
 	*r = event.Response{
-		Proxy: p.index, Variant: p.id.Variant, Bytes: len(b), Received: f.received,
-		Socket: f.socket, Resources: len(m.resources), Removed: len(m.removed),
+		Proxy: p.index, Variant: p.id.Variant, Bytes: len(b), Received: m.Received, Socket: m.Arrived,
+		Resources: len(parsed.Resources), Removed: len(parsed.Removed),
 	}
-	if r.Type = typeOf(m.url); !p.knows(r.Type) {
-		p.unknown(r)
+	if r.Type = xds.TypeOfURL(parsed.URL); !p.mayAskFor(r.Type) {
+		p.ignore(r)
 		return nil
 	}
-	r.Injected = p.rejects(m, r.Type)
-	if !p.applies(ctx) {
-		return ctx.Err()
+	r.Injected = p.drawNack(parsed, r.Type)
+	if err := p.waitToApply(ctx); err != nil {
+		return err
 	}
-	events := p.take(m, r)
+	events := p.apply(parsed, r)
 	r.Answered = p.fleet.cfg.Clock.Now()
-	p.finish(r, events)
+	p.report(r, events)
 	return nil
 }
 
-// take moves the state under the lock, answers, and returns what happened.
-func (p *proxy) take(m *message, r *event.Response) []*event.ProxyEvent {
+// apply moves the state under the lock, answers, and returns what happened.
+func (p *proxy) apply(m *resource.Response, r *event.Response) []*event.ProxyEvent {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var events []*event.ProxyEvent
-	p.heard = r.Received
-	if !p.connected {
-		p.connected = true
-		p.connectedBy(1)
-		events = append(events, &event.ProxyEvent{Proxy: p.index, Kind: event.Connected, At: r.Received})
-	}
+	p.quietSince = r.Received
 	t := r.Type
 	state := &p.types[t]
-	state.nonce = append(state.nonce[:0], m.nonce...)
+	state.responded = r.Received
+	if !p.connected {
+		events = append(events, p.markConnected(r.Received))
+	}
+	state.nonce = append(state.nonce[:0], m.Nonce...)
 	if r.Injected {
 		p.nack(m, r, injectedReason)
 		return events
 	}
-	s := p.step(m, r)
-	if s.nack != "" {
-		p.nack(m, r, s.nack)
+	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == xds.SotW
+	step, next := p.fleet.table.Apply(p.states[t], m, t, p.id.Variant, lastWins)
+	p.states[t] = next
+	if step.Nack != "" {
+		p.nack(m, r, step.Nack)
 		return events
 	}
-	p.ack(m, r, s)
-	events = append(events, p.follow(t, s.rewarm, r.Received)...)
-	p.live(s.ttls, r.Received)
+	p.ack(m, r, step)
+	events = append(events, p.subscribeToChildren(t, step.Rewarm, r.Received)...)
+	p.startTTLs(step.TTLs, r.Received)
 	p.backoff.reset()
-	if p.becomeReady(false) {
-		p.fall(HalfOpenFromReady)
-		p.fleet.count.ready.Add(1)
-		events = append(events, p.readyEvent(r.Received))
+	if p.isReady(false) {
+		events = append(events, p.markReady(r.Received))
 	}
 	return events
 }
 
-// step moves the state by one response, unless it is to be rejected.
-func (p *proxy) step(m *message, r *event.Response) *step {
-	n := p.nodes[r.Type]
-	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == xds.SotW
-	op := uint8(r.Type)
-	if p.id.Variant == xds.Delta {
-		op |= ofDelta
-	}
-	s, next := n.step(stepKey{m.sum, op}, func() (*step, *node) {
-		t := p.fleet.table
-		in := &incoming{typ: r.Type, variant: p.id.Variant, lastWins: lastWins}
-		for i, b := range m.resources {
-			in.items = append(in.items, t.item(b, m.hashes[i], r.Type, p.id.Variant))
-		}
-		for _, b := range m.removed {
-			in.removed = append(in.removed, string(b))
-		}
-		return t.apply(n, in)
-	})
-	p.nodes[r.Type] = next
-	return s
-}
-
 // ack accepts a response: its version is held from now on.
-func (p *proxy) ack(m *message, r *event.Response, s *step) {
+func (p *proxy) ack(m *resource.Response, r *event.Response, s *resource.Step) {
 	state := &p.types[r.Type]
-	state.version = append(state.version[:0], m.version...)
+	state.version = append(state.version[:0], m.Version...)
 	state.accepted, state.answered = true, true
-	state.rejected = key{}
-	r.Duplicates, r.OutOfOrder, r.States = s.duplicates, s.outOfOrder, s.states
-	p.put(p.dialect.answer(p, r.Type, ""))
+	state.rejected = resource.Key{}
+	r.Duplicates, r.OutOfOrder, r.States = s.Duplicates, s.OutOfOrder, s.States
+	p.send(p.dialect.answer(p, r.Type, ""))
 	c := &p.fleet.count
 	c.acks.Add(1)
-	if s.outOfOrder > 0 {
-		c.outOfOrder.Add(int64(s.outOfOrder))
+	if s.OutOfOrder > 0 {
+		c.outOfOrder.Add(int64(s.OutOfOrder))
 	}
-}
-
-// resubscribe sends the one request that a changed set of children takes. The
-// first one of a stream is sent as such, with the versions held.
-func (p *proxy) resubscribe(child xds.Type, s *step) {
-	state := &p.types[child]
-	if !state.asked {
-		state.asked = true
-		p.put(p.dialect.first(p, child, nil))
-		return
-	}
-	if p.id.Variant == xds.SotW && isWildcard(child) && s.subscribe.len() == 0 {
-		return // There is no request that ends a SotW wildcard by naming nothing.
-	}
-	p.put(p.dialect.change(p, child, s.subscribe, s.unsubscribe))
 }
 
 // nack rejects a response: neither version nor state moves.
-func (p *proxy) nack(m *message, r *event.Response, reason string) {
+func (p *proxy) nack(m *resource.Response, r *event.Response, reason string) {
 	r.Nacked, r.Reason = true, reason
 	state := &p.types[r.Type]
 	c := &p.fleet.count
 	c.nacks.Add(1)
 	if r.Injected {
 		c.injected.Add(1)
-	} else if state.rejected == m.sum && m.sum != (key{}) {
+	} else if state.rejected == m.Sum && m.Sum != (resource.Key{}) {
 		c.repeated.Add(1)
 	}
-	state.rejected = m.sum
-	p.put(p.dialect.answer(p, r.Type, reason))
+	state.rejected = m.Sum
+	p.send(p.dialect.answer(p, r.Type, reason))
 }
 
 const injectedReason = "rejected on purpose by the profile's proxies.nack"
 
-// rejects draws whether a response is to be rejected on purpose.
-func (p *proxy) rejects(m *message, t xds.Type) bool {
+// drawNack draws whether a response is to be rejected on purpose.
+func (p *proxy) drawNack(m *resource.Response, t xds.Type) bool {
 	n := &p.fleet.cfg.Spec.Nack
-	if p.nacks == nil || len(n.Types) > 0 && !slices.Contains(n.Types, t.String()) {
+	if p.nacks == nil || !n.SelectsType(t) {
 		return false
 	}
-	return (len(n.Names) == 0 || p.mentions(m, t, n.Names)) && p.nacks.Float64() < n.Rate
+	return (len(n.Names) == 0 || p.fleet.table.Mentions(m, t, p.id.Variant, n.SelectsName)) && p.nacks.Float64() < n.Rate
 }
 
-// mentions reports whether a response adds or removes a resource whose name one
-// of the patterns matches.
-func (p *proxy) mentions(m *message, t xds.Type, patterns []string) bool {
-	matches := func(name string) bool {
-		return slices.ContainsFunc(patterns, func(s string) bool { return pattern(s).matches(name) })
-	}
-	for i, b := range m.resources {
-		if matches(p.fleet.table.item(b, m.hashes[i], t, p.id.Variant).name) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(m.removed, func(name []byte) bool { return matches(string(name)) })
-}
-
-// applies takes the time that a response takes, and reports whether ctx is
-// still good after it.
-func (p *proxy) applies(ctx context.Context) bool {
+// waitToApply takes the time that the profile's proxies.applyDelay gives a response.
+func (p *proxy) waitToApply(ctx context.Context) error {
 	if p.delays == nil {
-		return true
+		return nil
 	}
 	p.fleet.count.delayed.Add(1)
-	return sleep(ctx, p.fleet.cfg.Spec.ApplyDelay.draw(p.delays))
+	return wait(ctx, p.fleet.cfg.Spec.ApplyDelay.Draw(p.delays))
 }
 
-// knows reports whether the proxy may ever ask for a type.
-func (p *proxy) knows(t xds.Type) bool {
-	return t != xds.OtherType && (!isRoot(t) || slices.Contains(p.roots, t))
+// mayAskFor reports whether the proxy may ever ask for a type.
+func (p *proxy) mayAskFor(t xds.Type) bool {
+	return t != xds.OtherType && (!t.IsRoot() || slices.Contains(p.roots, t))
 }
 
-// unknown reports a response of a type that was never asked for. Envoy ignores
-// those without an answer.
-func (p *proxy) unknown(r *event.Response) {
+// ignore reports a response of a type that was never asked for. Envoy leaves those
+// without an answer.
+func (p *proxy) ignore(r *event.Response) {
 	r.OutOfOrder = r.Resources
 	p.fleet.count.unknown.Add(1)
-	p.finish(r, nil)
+	p.report(r, nil)
 }
 
-// finish counts a response and tells the sink.
-func (p *proxy) finish(r *event.Response, events []*event.ProxyEvent) {
-	p.counted(r)
+// report counts a response and tells the sink.
+func (p *proxy) report(r *event.Response, events []*event.ProxyEvent) {
+	p.countResponse(r)
 	p.sinkMu.Lock()
 	defer p.sinkMu.Unlock()
 	for len(events) > 0 && events[0].Kind == event.Connected {

@@ -15,6 +15,7 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 )
 
 // recorder is a Sink that keeps all it is told.
@@ -57,8 +58,8 @@ func (r *recorder) all() []event.Response {
 	return slices.Clone(r.responses)
 }
 
-// running is a fleet under test.
-type running struct {
+// fleet is a fleet under test.
+type fleet struct {
 	*fakeproxy.Fleet
 	sink *recorder
 	stop func()
@@ -84,7 +85,7 @@ func config(addr string, v xds.Variant, n int, opts ...option) fakeproxy.Config 
 		o(&cfg)
 	}
 	for i := range cfg.Spec.Count {
-		cfg.Identities = append(cfg.Identities, fakeproxy.Identity{
+		cfg.Identities = append(cfg.Identities, node.Identity{
 			ID:       fmt.Sprintf("sidecar~10.0.0.%d~p%d.ns~ns.svc.cluster.local", i, i),
 			Metadata: func() map[string]any { return map[string]any{"NAMESPACE": "ns"} },
 			Variant:  v,
@@ -94,7 +95,7 @@ func config(addr string, v xds.Variant, n int, opts ...option) fakeproxy.Config 
 }
 
 // start runs a fleet until the test ends.
-func start(t *testing.T, cfg fakeproxy.Config) *running {
+func start(t *testing.T, cfg fakeproxy.Config) *fleet {
 	t.Helper()
 	f, err := fakeproxy.New(cfg)
 	if err != nil {
@@ -104,24 +105,22 @@ func start(t *testing.T, cfg fakeproxy.Config) *running {
 }
 
 // run runs a fleet of this config until the test ends.
-func run(t *testing.T, f *fakeproxy.Fleet, cfg fakeproxy.Config) *running {
+func run(t *testing.T, f *fakeproxy.Fleet, cfg fakeproxy.Config) *fleet {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- f.Run(ctx) }()
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
 	stop := sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		running.Wait()
 	})
 	t.Cleanup(stop)
 	sink, _ := cfg.Sink.(*recorder)
-	return &running{Fleet: f, sink: sink, stop: stop}
+	return &fleet{Fleet: f, sink: sink, stop: stop}
 }
 
 // one runs a single proxy and returns its first stream.
-func one(t *testing.T, v xds.Variant, opts ...option) (*adstest.Server, *running, *adstest.Stream) {
+func one(t *testing.T, v xds.Variant, opts ...option) (*adstest.Server, *fleet, *adstest.Stream) {
 	t.Helper()
 	srv := adstest.Start(t)
 	f := start(t, config(srv.Addr, v, 1, opts...))
@@ -140,12 +139,12 @@ func eventually(t *testing.T, what string, cond func() bool) {
 }
 
 // endpoints collects what Fleet.Endpoints yields.
-func endpoints(f *running, proxy int) map[string][]uint64 {
+func endpoints(f *fleet, proxy int) map[string][]uint64 {
 	return maps.Collect(f.Endpoints(proxy))
 }
 
 // typeDump returns the dump of one type of proxy 0.
-func typeDump(f *running, t xds.Type) fakeproxy.TypeDump {
+func typeDump(f *fleet, t xds.Type) fakeproxy.TypeDump {
 	return f.Dump(0).Types[t]
 }
 

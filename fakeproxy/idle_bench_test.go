@@ -71,31 +71,31 @@ func pushUntil(t *testing.T, p *pusher, streams int, ended <-chan struct{}) {
 	}
 }
 
-// serverProcess starts a server in a process of its own.
-func serverProcess(b *testing.B, services int, env ...string) (addr string) {
-	b.Helper()
-	c := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$") //nolint:forbidigo // a process of its own
-	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)   //nolint:forbidigo // a process of its own
+// serverProcess starts a server in a process of its own, which ends with the test.
+func serverProcess(tb testing.TB, services int, env ...string) (addr string, process *os.Process) {
+	tb.Helper()
+	c := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$") //nolint:forbidigo // a process of its own
+	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)    //nolint:forbidigo // a process of its own
 	in, err := c.StdinPipe()
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	out, err := c.StdoutPipe()
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := c.Start(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = in.Close()
 		_ = c.Wait() // it fails when its streams break
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	return strings.TrimSpace(strings.TrimPrefix(line, "serving on "))
+	return strings.TrimSpace(strings.TrimPrefix(line, "serving on ")), c.Process
 }
 
 // footprint is memory in use, in bytes.
@@ -130,7 +130,7 @@ func BenchmarkFleetIdle(b *testing.B) {
 	const streams = 1000
 	var bare float64
 	b.Run("bare", func(b *testing.B) {
-		addr := serverProcess(b, 1)
+		addr, _ := serverProcess(b, 1)
 		for b.Loop() {
 			before := measureFootprint()
 			got := make(chan struct{}, 8*streams)
@@ -147,7 +147,7 @@ func BenchmarkFleetIdle(b *testing.B) {
 	})
 	for _, services := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
-			addr := serverProcess(b, services)
+			addr, _ := serverProcess(b, services)
 			for b.Loop() {
 				before := measureFootprint()
 				f := startBench(b, fleetConfig(addr, streams))

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"os"
 	"syscall"
+
+	"github.com/xdsbench/xdsbench/internal/address"
 )
 
 // Bounds on one process's connections.
@@ -18,42 +20,30 @@ const (
 	portsPerSource = 25_000
 )
 
-// LimitError says that the system allows less than a fleet needs.
-type LimitError struct {
-	What        string // such as "open files (RLIMIT_NOFILE)"
-	Need, Limit uint64
-	Advice      string
+// limitError says that the system allows less than a fleet needs.
+func limitError(what string, need, limit uint64, advice string) error {
+	return fmt.Errorf("%s: %d needed, %d allowed: %s", what, need, limit, advice)
 }
 
-// Error tells need, limit and what to do.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s: %d needed, %d allowed: %s", e.What, e.Need, e.Limit, e.Advice)
-}
-
-var _ error = (*LimitError)(nil)
-
-// CheckLimits raises the soft limit of open files to the hard one, and reports
-// with a *LimitError each limit that is too low for the fleet.
+// CheckLimits lists the limits of this process that are too low for a fleet. It
+// changes none: that of open files has been raised to the hard limit by Go's own
+// start-up.
 func CheckLimits(s Spec) error {
 	connections := connectionsOf(s)
-	limit, err := raiseOpenFiles()
-	if err != nil {
-		return err
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return fmt.Errorf("reading RLIMIT_NOFILE: %w", err)
 	}
 	var errs []error
-	if need := uint64(connections + spareDescriptors); need > limit {
-		errs = append(errs, &LimitError{
-			What: "open files (RLIMIT_NOFILE)", Need: need, Limit: limit,
-			Advice: "raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd, or --ulimit nofile= of the container), " +
-				"lower proxies.count, or set proxies.streamsPerConnection",
-		})
+	if need := uint64(connections + spareDescriptors); need > l.Cur {
+		errs = append(errs, limitError("open files (RLIMIT_NOFILE)", need, l.Cur,
+			"raise the hard limit (ulimit -Hn, LimitNOFILE= of systemd, or --ulimit nofile= of the container), "+
+				"lower proxies.count, or set proxies.streamsPerConnection"))
 	}
 	if n := len(s.SourceAddresses); n > 0 {
 		if ports := uint64(n) * ephemeralPorts(); uint64(connections) > ports {
-			errs = append(errs, &LimitError{
-				What: "ephemeral ports", Need: uint64(connections), Limit: ports,
-				Advice: "add proxies.sourceAddresses, or widen net.ipv4.ip_local_port_range",
-			})
+			errs = append(errs, limitError("ephemeral ports", uint64(connections), ports,
+				"add proxies.sourceAddresses, or widen net.ipv4.ip_local_port_range"))
 		}
 	}
 	return errors.Join(errs...)
@@ -62,21 +52,6 @@ func CheckLimits(s Spec) error {
 func connectionsOf(s Spec) int {
 	per := max(s.StreamsPerConnection, 1)
 	return (s.Count + per - 1) / per
-}
-
-// raiseOpenFiles returns the limit that is then in force.
-func raiseOpenFiles() (uint64, error) {
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 0, fmt.Errorf("reading RLIMIT_NOFILE: %w", err)
-	}
-	if l.Cur < l.Max {
-		l.Cur = l.Max
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-			return 0, fmt.Errorf("raising RLIMIT_NOFILE to %d: %w", l.Max, err)
-		}
-	}
-	return l.Cur, nil
 }
 
 // ephemeralPorts is how many connections one address can open to one target.
@@ -95,7 +70,7 @@ func ephemeralPorts() uint64 {
 
 // sourcesFor returns the addresses to connect from; an invalid address leaves
 // the choice to the system.
-func sourcesFor(s Spec, targets []string) ([]netip.Addr, error) {
+func sourcesFor(s Spec, targets []address.Address) ([]netip.Addr, error) {
 	if len(s.SourceAddresses) > 0 {
 		var sources []netip.Addr
 		for _, text := range s.SourceAddresses {
@@ -113,12 +88,13 @@ func sourcesFor(s Spec, targets []string) ([]netip.Addr, error) {
 		return []netip.Addr{{}}, nil
 	}
 	for _, t := range targets {
-		if a, err := netip.ParseAddrPort(t); err != nil || !a.Addr().IsLoopback() || !a.Addr().Is4() {
-			return nil, &LimitError{
-				What: "ephemeral ports to " + t, Need: uint64(connectionsOf(s)), Limit: uint64(perSource),
-				Advice: "more source addresses are taken for a target on 127.0.0.0/8 only: " +
-					"set proxies.streamsPerConnection or lower proxies.count",
-			}
+		if t.Network != "tcp" {
+			continue // it takes no ports
+		}
+		if a, err := netip.ParseAddrPort(t.Endpoint); err != nil || !a.Addr().IsLoopback() || !a.Addr().Is4() {
+			return nil, limitError("ephemeral ports to "+t.String(), uint64(connectionsOf(s)), uint64(perSource),
+				"more source addresses are taken for a target on 127.0.0.0/8 only: "+
+					"set proxies.streamsPerConnection or lower proxies.count")
 		}
 	}
 	var sources []netip.Addr

@@ -13,6 +13,8 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
+	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // misbehaving changes the spec of a fleet under test.
@@ -24,7 +26,7 @@ func TestInjectedNacksChooseByTypeAndName(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v, misbehaving(func(s *fakeproxy.Spec) {
-				s.Nack = fakeproxy.NackSpec{Rate: 1, Types: []string{"cds", "sds"}, Names: []string{"outbound|80|*", "canary"}}
+				s.Nack = misbehave.Nack{Rate: 1, Types: []string{"cds", "sds"}, Names: []string{"outbound|80|*", "canary"}}
 			}))
 			s.Expect(adstest.CDS)
 			for i, tc := range []struct {
@@ -34,12 +36,12 @@ func TestInjectedNacksChooseByTypeAndName(t *testing.T) {
 				{"outbound|80||a.ns", true}, {"my-canary-1", true}, {"outbound|8080||a.ns", false}, {"xoutbound|80|", false},
 			} {
 				version := fmt.Sprint(i)
-				s.Send(response(v, adstest.CDS, version, adstest.Cluster("plain", "", time.Second), adstest.Cluster(tc.name, "", time.Second)))
+				s.Send(response(v, adstest.CDS, version, xdstest.Cluster("plain", "", time.Second), xdstest.Cluster(tc.name, "", time.Second)))
 				if r := s.Expect(adstest.CDS); (r.Error != "") != tc.nacked {
 					t.Errorf("%s: answer %+v, want a NACK: %v", tc.name, r, tc.nacked)
 				}
 			}
-			s.Send(response(v, adstest.LDS, "1", adstest.Listener("canary")))
+			s.Send(response(v, adstest.LDS, "1", xdstest.Listener("canary")))
 			s.Expect(adstest.LDS)
 			wantAck(t, s.Expect(adstest.LDS), "1")
 			if c := f.Counts(); c.NacksInjected != 2 {
@@ -50,7 +52,7 @@ func TestInjectedNacksChooseByTypeAndName(t *testing.T) {
 }
 
 func TestRemovalOfANameIsRejectedToo(t *testing.T) {
-	_, _, s := one(t, xds.Delta, misbehaving(func(s *fakeproxy.Spec) { s.Nack = fakeproxy.NackSpec{Rate: 1, Names: []string{"a"}} }))
+	_, _, s := one(t, xds.Delta, misbehaving(func(s *fakeproxy.Spec) { s.Nack = misbehave.Nack{Rate: 1, Names: []string{"a"}} }))
 	s.Expect(adstest.CDS)
 	m := adstest.Delta(adstest.CDS, "1")
 	m.RemovedResources = []string{"a"}
@@ -98,7 +100,7 @@ func TestApplyDelaysAreDrawnFromTheirDistribution(t *testing.T) {
 		{`{"distribution":"exponential","mean":"5ms"}`, 0},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			var d fakeproxy.DelaySpec
+			var d misbehave.Delay
 			if err := json.Unmarshal([]byte(tc.text), &d); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +128,7 @@ func TestApplyDelaysAreDrawnFromTheirDistribution(t *testing.T) {
 
 func TestDelayNotationIsStrictAndGoesBothWays(t *testing.T) {
 	for _, text := range []string{`"50ms"`, `{"distribution":"uniform","min":"1ms","max":"2ms"}`, `{"distribution":"exponential","mean":"5ms"}`} {
-		var d fakeproxy.DelaySpec
+		var d misbehave.Delay
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +137,7 @@ func TestDelayNotationIsStrictAndGoesBothWays(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`"fast"`, `{"distribution":"uniform","maximum":"2ms"}`, `7`} {
-		var d fakeproxy.DelaySpec
+		var d misbehave.Delay
 		if err := json.Unmarshal([]byte(text), &d); err == nil {
 			t.Errorf("%s was taken for %+v", text, d)
 		}
@@ -146,11 +148,11 @@ func TestSlowReaderLeavesTheBytesInItsSocket(t *testing.T) {
 	const share, rate = 0.5, 20_000
 	srv := adstest.Start(t)
 	f := start(t, config(srv.Addr, xds.SotW, 2, misbehaving(func(s *fakeproxy.Spec) {
-		s.SlowRead = fakeproxy.SlowReadSpec{Share: share, BytesPerSecond: rate}
+		s.SlowRead = misbehave.SlowRead{Share: share, BytesPerSecond: rate}
 	})))
 	var clusters []proto.Message
 	for i := range 80 {
-		clusters = append(clusters, adstest.Cluster(longName(i), "", time.Second))
+		clusters = append(clusters, xdstest.Cluster(longName(i), "", time.Second))
 	}
 	m := adstest.SotW(adstest.CDS, "1", clusters...)
 	size := proto.Size(m)
@@ -232,10 +234,10 @@ func TestHalfOpenFromReadyFallsSilentThen(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			srv, f, s := one(t, v, misbehaving(func(s *fakeproxy.Spec) {
-				s.HalfOpen = fakeproxy.HalfOpenSpec{Share: 1, From: fakeproxy.HalfOpenFromReady}
+				s.HalfOpen = misbehave.HalfOpen{Share: 1, From: misbehave.FromReady}
 			}))
 			syncProxy(t, f, s, v)
-			s.Send(response(v, adstest.EDS, "2", adstest.Endpoints("a")))
+			s.Send(response(v, adstest.EDS, "2", xdstest.Endpoints("a")))
 			s.ExpectNone(adstest.EDS, 50*time.Millisecond)
 			srv.Stop() // which a peer that has vanished does not notice
 			time.Sleep(20 * time.Millisecond)
@@ -249,13 +251,13 @@ func TestHalfOpenFromReadyFallsSilentThen(t *testing.T) {
 func TestMisbehaviourIsValidated(t *testing.T) {
 	s := fakeproxy.DefaultSpec()
 	s.StreamsPerConnection = 2
-	s.Nack = fakeproxy.NackSpec{Rate: -1, Types: []string{"vhds"}, Names: []string{""}}
-	s.ApplyDelay = fakeproxy.DelaySpec{Distribution: fakeproxy.DelayUniform}
+	s.Nack = misbehave.Nack{Rate: -1, Types: []string{"vhds"}, Names: []string{""}}
+	s.ApplyDelay = misbehave.Delay{Distribution: misbehave.Uniform}
 	s.ApplyDelay.Min.Duration, s.ApplyDelay.Mean.Duration = 2, 3
-	s.SlowRead = fakeproxy.SlowReadSpec{Share: 0.5, BytesPerSecond: 1}
+	s.SlowRead = misbehave.SlowRead{Share: 0.5, BytesPerSecond: 1}
 	s.Disconnects.Rate = -1
-	s.Storms = fakeproxy.StormSpec{Share: 2}
-	s.HalfOpen = fakeproxy.HalfOpenSpec{Share: 0.5, From: "birth"}
+	s.Storms = misbehave.Storms{Share: 2}
+	s.HalfOpen = misbehave.HalfOpen{Share: 0.5, From: "birth"}
 	err := s.Validate()
 	if err == nil {
 		t.Fatal("no error")

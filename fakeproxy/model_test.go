@@ -15,6 +15,7 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // versioned is a resource of the model server.
@@ -29,12 +30,12 @@ type model struct {
 	t       *testing.T
 	variant xds.Variant
 	srv     *adstest.Server
-	fleet   *running
+	fleet   *fleet
 	stream  *adstest.Stream
 	serial  int
 
 	truth    map[string]map[string]versioned // by type URL and name
-	sub      map[string][]string             // sorted, as the client told
+	sub      map[string][]string             // sorted, as the client asked
 	held     map[string]map[string]versioned // what the client has accepted
 	accepted map[string]string               // version of the last accepted response
 }
@@ -110,7 +111,7 @@ func (m *model) push(url string, names, removed []string) {
 	for _, n := range names {
 		v := m.truth[url][n]
 		resources = append(resources, v.message)
-		d.Resources = append(d.Resources, &discoveryv3.Resource{Name: n, Version: v.version, Resource: adstest.Any(v.message)})
+		d.Resources = append(d.Resources, &discoveryv3.Resource{Name: n, Version: v.version, Resource: xdstest.Any(v.message)})
 		m.held[url][n] = v
 	}
 	for _, n := range removed {
@@ -129,14 +130,14 @@ func (m *model) push(url string, names, removed []string) {
 // acked waits for the ACK of a nonce.
 func (m *model) acked(url, nonce string) {
 	r := m.stream.Expect(url)
-	m.told(r)
+	m.noteSubscription(r)
 	if r.Nonce != "n-"+nonce || r.Error != "" {
 		m.t.Fatalf("got %+v, want an ACK of n-%s", r, nonce)
 	}
 }
 
-// told notes the subscription that a request tells.
-func (m *model) told(r adstest.Request) {
+// noteSubscription notes the subscription that a request has.
+func (m *model) noteSubscription(r adstest.Request) {
 	if isWhole(r.TypeURL) {
 		m.toldWhole(r)
 		return
@@ -176,7 +177,7 @@ func (m *model) follow(parent string, changed []string) {
 			if m.variant == xds.SotW && url == adstest.SRDS && len(wanted) == 0 {
 				m.sub[url] = nil // no request can tell
 			} else {
-				m.told(m.stream.Expect(url))
+				m.noteSubscription(m.stream.Expect(url))
 			}
 		}
 		if !slices.Equal(m.sub[url], wanted) {
@@ -212,7 +213,7 @@ func (m *model) follow(parent string, changed []string) {
 // reject sends an invalid update and takes its NACK.
 func (m *model) reject() {
 	nonce := m.next()
-	bad := &clusterv3.Cluster{Name: "c0", AltStatName: "bad", ConnectTimeout: adstest.Cluster("", "", -time.Second).ConnectTimeout}
+	bad := &clusterv3.Cluster{Name: "c0", AltStatName: "bad", ConnectTimeout: xdstest.Cluster("", "", -time.Second).ConnectTimeout}
 	if m.variant == xds.SotW {
 		m.stream.Send(adstest.SotW(adstest.CDS, nonce, bad))
 	} else {
@@ -247,7 +248,7 @@ func (m *model) reconnect(meanwhile func()) {
 
 // hello checks the first request for a type on a new stream.
 func (m *model) hello(r adstest.Request) {
-	m.told(r)
+	m.noteSubscription(r)
 	if m.variant == xds.SotW && (r.Version != m.accepted[r.TypeURL] || r.Nonce != "") {
 		m.t.Fatalf("first request %+v, want version %q and no nonce", r, m.accepted[r.TypeURL])
 	}
@@ -290,7 +291,7 @@ func (m *model) check() {
 		}
 		for _, r := range td.Resources {
 			w, ok := want[r.Name]
-			if !ok || !bytes.Equal(r.Content, marshal(m.t, adstest.Any(w.message))) ||
+			if !ok || !bytes.Equal(r.Content, marshal(m.t, xdstest.Any(w.message))) ||
 				m.variant == xds.Delta && r.Version != w.version {
 				m.t.Fatalf("%s: holds %q version %q, want version %q (wanted at all: %v)", td.Type, r.Name, r.Version, w.version, ok)
 			}
@@ -300,7 +301,7 @@ func (m *model) check() {
 			m.t.Fatalf("%s: lacks %v", td.Type, slices.Sorted(maps.Keys(want)))
 		}
 		if !isWhole(url) && !slices.Equal(td.Subscription, m.sub[url]) {
-			m.t.Fatalf("%s: subscription %q, told was %q", td.Type, td.Subscription, m.sub[url])
+			m.t.Fatalf("%s: subscription %q, asked for was %q", td.Type, td.Subscription, m.sub[url])
 		}
 	}
 }

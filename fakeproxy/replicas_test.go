@@ -10,7 +10,7 @@ import (
 )
 
 // connections returns how many proxies are connected to each address.
-func connections(f *running) []int64 {
+func connections(f *fleet) []int64 {
 	var all []int64
 	for _, c := range f.ByAddress() {
 		all = append(all, c.Connected)
@@ -56,8 +56,8 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndStayThere(t *testing.T) {
 	a.Stop()
 	serveAll(t, b, 6)
 	eventually(t, "moved back", func() bool { return slices.Equal(connections(f), []int64{0, 6}) })
-	if _, address, connected := f.Nonces(0); address != 1 || !connected {
-		t.Errorf("proxy 0 is at address %d, connected %t", address, connected)
+	if s := f.Stream(0); s.Address != 1 || !s.Connected {
+		t.Errorf("proxy 0 is at address %d, connected %t", s.Address, s.Connected)
 	}
 }
 

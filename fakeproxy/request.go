@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
 )
 
 // builder appends the fields of a request.
@@ -51,10 +53,10 @@ func (r *builder) entry(field protowire.Number, k, v string) {
 	r.b = protowire.AppendString(r.b, v)
 }
 
-// problem appends a google.rpc.Status, the error_detail of a NACK, with the
+// errorDetail appends a google.rpc.Status, the error_detail of a NACK, with the
 // code that Envoy gives: in SotwSubscriptionState::handleBadResponse and its
 // like (https://github.com/envoyproxy/envoy, source/extensions/config_subscription/grpc).
-func (r *builder) problem(field protowire.Number, reason string) {
+func (r *builder) errorDetail(field protowire.Number, reason string) {
 	// A proto string must be UTF-8; the names in a reason are the server's.
 	s := &rpcstatus.Status{Code: int32(codes.Internal), Message: strings.ToValidUTF8(reason, "\uFFFD")}
 	if b, err := proto.Marshal(s); err == nil {
@@ -64,30 +66,29 @@ func (r *builder) problem(field protowire.Number, reason string) {
 
 // request ends the building. The names' encoding is sent as it is, unless it
 // is so short that copying is cheaper.
-func (r *builder) request(names *nameSet) *request {
+func (r *builder) request(names *resource.NameSet) *adsconn.Request {
 	const short = 1 << 10
-	apart := names != nil && len(names.encoded) > short
+	apart := names != nil && len(names.Encoded) > short
 	if names != nil && !apart {
-		r.b = append(r.b, names.encoded...)
+		r.b = append(r.b, names.Encoded...)
 	}
 	*r.room = r.b
-	q := &request{}
-	q.pieces = append(q.space[:0], mem.NewBuffer(r.room, mem.DefaultBufferPool()))
+	var second mem.Buffer
 	if apart {
-		q.pieces = append(q.pieces, names.encoded)
+		second = names.Encoded
 	}
-	return q
+	return adsconn.NewRequest(mem.NewBuffer(r.room, mem.DefaultBufferPool()), second)
 }
 
 // dialect is what differs between the requests of the two variants.
 type dialect interface {
 	// first asks for a type on a new stream. The node goes with the stream's
 	// first request only.
-	first(p *proxy, t xds.Type, node []byte) *request
+	first(p *proxy, t xds.Type, node []byte) *adsconn.Request
 	// answer is an ACK, or a NACK with a reason, of the last response of t.
-	answer(p *proxy, t xds.Type, reason string) *request
+	answer(p *proxy, t xds.Type, reason string) *adsconn.Request
 	// change tells that the names subscribed to have changed.
-	change(p *proxy, t xds.Type, subscribe, unsubscribe *nameSet) *request
+	change(p *proxy, t xds.Type, subscribe, unsubscribe *resource.NameSet) *adsconn.Request
 }
 
 func dialectOf(v xds.Variant) dialect {

@@ -5,188 +5,156 @@ import (
 	"errors"
 	"log/slog"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
 )
 
-const adsService = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
-
-func adsMethod(v xds.Variant) string {
-	if v == xds.SotW {
-		return adsService + "StreamAggregatedResources"
-	}
-	return adsService + "DeltaAggregatedResources"
+// adsStream is what a proxy needs of its stream.
+type adsStream interface {
+	// Context ends with the stream.
+	Context() context.Context
+	// Send queues a request, and never blocks.
+	Send(r *adsconn.Request)
+	// Receive waits for a response. Its error is why the stream ended.
+	Receive(m *adsconn.Message) error
+	// Break ends the stream for a reason.
+	Break(reason error)
 }
 
-// run keeps the proxy connected until ctx ends or it is retired.
+var _ adsStream = (*adsconn.Stream)(nil)
+
+// run keeps the proxy connected until ctx ends.
 func (p *proxy) run(ctx context.Context) {
-	p.began = p.fleet.cfg.Clock.Now()
-	for again := false; p.attempt(ctx, again); {
-		again = true
+	for {
+		p.began = p.fleet.cfg.Clock.Now()
+		connected, err := p.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		p.reportLoss(ctx, connected, err)
+		if wait(ctx, p.backoff.next(p.rng)) != nil {
+			break
+		}
+		p.fleet.count.reconnects.Add(1)
 	}
 	p.emit(&event.ProxyEvent{Proxy: p.index, Kind: event.Retired, At: p.fleet.cfg.Clock.Now()})
 }
 
-// attempt opens a stream, after a wait if not for the first time, and serves it until
-// it breaks. It reports whether another attempt is to follow.
-func (p *proxy) attempt(parent context.Context, again bool) bool {
-	ctx, sever := context.WithCancelCause(parent)
-	defer sever(nil)
-	p.severable(sever)
-	if again {
-		if !sleep(ctx, p.backoff.next(p.rng)) {
-			return false
-		}
-		p.began = p.fleet.cfg.Clock.Now()
-		p.fleet.count.reconnects.Add(1)
-	}
-	connected, err := p.session(ctx, sever)
-	if parent.Err() != nil || errors.Is(context.Cause(ctx), errRetired) {
-		return false
-	}
-	p.lost(ctx, connected, err)
-	return true
-}
-
 // session opens a stream and serves it until it breaks. It leaves no goroutine,
 // and tells whether the control plane had taken the stream.
-func (p *proxy) session(ctx context.Context, sever context.CancelCauseFunc) (connected bool, err error) {
-	stream, address, err := p.connect(ctx)
+func (p *proxy) session(ctx context.Context) (connected bool, err error) {
+	stream, node, err := p.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, p.link.release()) }()
-	out := &outbox{stream: stream, senders: p.fleet.senders}
 	defer func() {
-		if errors.Is(context.Cause(ctx), errOnPurpose) {
-			err = errOnPurpose
-		}
-		sever(nil)
-		connected = p.detach(out)
+		connected = p.detach()
+		err = errors.Join(err, stream.Close())
 	}()
-	p.goesTo(address)
-	return false, p.serve(ctx, out)
+	p.attach(stream, stream.Address(), node)
+	p.goHalfOpen(misbehave.FromStream)
+	return false, p.serve(stream) //nolint:contextcheck // the stream's own, which ends with it
 }
 
-// connect opens a stream, and the connection if there is none. Who has a stream
-// must release the link. It is done in a goroutine of its own: the calls are
-// deep, and the stack that they grow would stay with the proxy for as long as it
-// waits for messages.
-func (p *proxy) connect(ctx context.Context) (stream grpc.ClientStream, address int, err error) {
+// open opens a stream, which must be closed, and encodes the node for it. It is done
+// in a goroutine of its own: the calls are deep, and the stack that they grow would
+// stay with the proxy for as long as it waits for messages.
+func (p *proxy) open(ctx context.Context) (stream *adsconn.Stream, node []byte, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var cc *grpc.ClientConn
-		if cc, address, err = p.link.acquire(); err != nil {
-			return
-		}
-		if p.node, err = p.id.node(); err != nil { // New has tried: the metadata have changed since
-			err = errors.Join(err, p.link.release())
-			return
-		}
-		stream, err = cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, adsMethod(p.id.Variant))
-		if err != nil {
-			err = errors.Join(err, p.link.release())
+		if node, err = p.id.Encode(); err == nil { // New has tried: the metadata have changed since
+			stream, err = p.conn.Open(ctx, p.id.Variant)
 		}
 	}()
 	<-done
-	return stream, address, err
+	return stream, node, err
 }
 
-// goesTo notes where a stream goes.
-func (p *proxy) goesTo(address int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.address = address
-}
-
-// fall leaves the connection open and reads nothing more, if the proxy is to
-// do so at this point.
-func (p *proxy) fall(from string) {
-	if p.falls == from {
-		p.link.stall()
-		p.fleet.count.halfOpen.Add(1)
-	}
-}
-
-// serve sends the first requests and then takes one response after the other.
-func (p *proxy) serve(ctx context.Context, out *outbox) error {
-	p.open(out)
-	p.fall(HalfOpenFromStream)
-	var f frame
+// serve takes one response after the other.
+func (p *proxy) serve(stream adsStream) error {
+	var m adsconn.Message
 	for {
-		if err := out.stream.RecvMsg(&f); err != nil {
+		if err := stream.Receive(&m); err != nil {
 			return err
 		}
-		err := p.handle(ctx, &f)
-		f.free()
+		err := p.handle(stream.Context(), &m)
+		m.Free()
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// open sends the first requests of a stream: the root types always, the others
-// if there are parents that name some.
+// attach takes an opened stream and sends its first requests: the root types always,
+// the others if there are parents that name some.
 // The node goes with the first request only; but ztunnel tells it for each type.
 // https://www.envoyproxy.io/docs/envoy/latest/api-docs/xds_protocol#basic-protocol-overview
-func (p *proxy) open(out *outbox) {
-	node := p.node
-	p.node = nil
+func (p *proxy) attach(stream adsStream, address int, node []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.out = out
-	p.heard = p.fleet.cfg.Clock.Now()
-	for t := range xds.Type(numTypes) {
+	p.stream, p.address = stream, address
+	p.quietSince = p.fleet.cfg.Clock.Now()
+	once := !p.id.EachRequest()
+	for t := range xds.Type(xds.NumKnown) {
 		s := &p.types[t]
 		s.nonce = s.nonce[:0]
-		s.answered, s.asked = false, p.asks(t)
+		s.answered, s.asked = false, p.subscribesTo(t)
 		if s.asked {
-			p.put(p.dialect.first(p, t, node))
-			if isEnvoy(p.roots) {
+			p.send(p.dialect.first(p, t, node))
+			if once {
 				node = nil
 			}
 		}
 	}
 	if p.complete() {
-		p.fleet.warden.schedule(p.heard.Add(silence), p)
+		p.fleet.timers.set(p.quietSince.Add(quietTime), p)
 	}
 }
 
-// put queues a request and records its size. Needs mu.
-func (p *proxy) put(r *request) {
-	c := &p.fleet.count
-	c.requests.Add(1)
-	size := int64(r.size())
-	for old := c.maxRequest.Load(); size > old && !c.maxRequest.CompareAndSwap(old, size); {
-		old = c.maxRequest.Load()
-	}
-	p.out.put(r)
-}
-
-// detach forgets an ended stream and waits for what was sending on it.
-func (p *proxy) detach(out *outbox) (connected bool) {
+// detach forgets an ended stream, and tells whether the control plane had taken it.
+func (p *proxy) detach() (connected bool) {
 	p.mu.Lock()
-	p.out = nil
+	defer p.mu.Unlock()
+	p.stream = nil
 	connected = p.connected
 	if p.ready {
 		p.fleet.count.ready.Add(-1)
 	}
 	if p.connected {
-		p.connectedBy(-1)
+		p.addConnected(-1)
 	}
 	p.connected, p.ready = false, false
-	p.mu.Unlock()
-	out.wait()
 	return connected
 }
 
-// lost records that a stream ended, or never came to be, and why.
-func (p *proxy) lost(ctx context.Context, connected bool, err error) {
+// send queues a request and records its size. Needs mu.
+func (p *proxy) send(r *adsconn.Request) {
+	c := &p.fleet.count
+	c.requests.Add(1)
+	size := int64(r.Size())
+	for old := c.maxRequest.Load(); size > old && !c.maxRequest.CompareAndSwap(old, size); {
+		old = c.maxRequest.Load()
+	}
+	p.stream.Send(r)
+}
+
+// goHalfOpen leaves the connection open and reads nothing more, if the proxy is to
+// do so at this point.
+func (p *proxy) goHalfOpen(from string) {
+	if p.halfOpenFrom == from {
+		p.conn.StopReading()
+		p.fleet.count.halfOpen.Add(1)
+	}
+}
+
+// reportLoss reports that a stream ended, or never came to be, and why.
+func (p *proxy) reportLoss(ctx context.Context, connected bool, err error) {
 	c := &p.fleet.count
 	e := &event.ProxyEvent{Proxy: p.index, Kind: event.Refused, At: p.fleet.cfg.Clock.Now(), Err: err}
 	if connected {

@@ -2,9 +2,11 @@ package fakeproxy
 
 import (
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
+	"github.com/xdsbench/xdsbench/fakeproxy/resource"
 )
 
-// Field numbers of DiscoveryRequest; resource_names is fieldNames.
+// Field numbers of DiscoveryRequest; resource_names is field 3.
 const (
 	sotwVersion = 1
 	sotwNode    = 2
@@ -21,27 +23,27 @@ type sotw struct{}
 
 var _ dialect = sotw{}
 
-func (sotw) request(p *proxy, t xds.Type, node []byte, reason string) *request {
+func (sotw) request(p *proxy, t xds.Type, node []byte, reason string) *adsconn.Request {
 	s := &p.types[t]
 	r := newBuilder()
 	r.bytes(sotwVersion, s.version)
 	r.bytes(sotwNode, node)
-	r.string(sotwTypeURL, typeURL(t))
+	r.string(sotwTypeURL, t.URL())
 	r.bytes(sotwNonce, s.nonce)
 	if reason != "" {
-		r.problem(sotwError, reason)
+		r.errorDetail(sotwError, reason)
 	}
 	return r.request(p.subscription(t))
 }
 
-func (d sotw) first(p *proxy, t xds.Type, node []byte) *request {
+func (d sotw) first(p *proxy, t xds.Type, node []byte) *adsconn.Request {
 	return d.request(p, t, node, "")
 }
 
-func (d sotw) answer(p *proxy, t xds.Type, reason string) *request {
+func (d sotw) answer(p *proxy, t xds.Type, reason string) *adsconn.Request {
 	return d.request(p, t, nil, reason)
 }
 
-func (d sotw) change(p *proxy, t xds.Type, _, _ *nameSet) *request {
+func (d sotw) change(p *proxy, t xds.Type, _, _ *resource.NameSet) *adsconn.Request {
 	return d.request(p, t, nil, "")
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 	"github.com/xdsbench/xdsbench/internal/rate"
 )
 
@@ -32,7 +34,7 @@ type Spec struct {
 	// Variant is "sotw", "delta" or "mixed" (alternating).
 	Variant string `json:"variant" role:"setting"`
 	// Kinds is what the fleet is made up of, such as sidecar: 9, router: 1.
-	Kinds KindShares `json:"kinds,omitempty" role:"load"`
+	Kinds node.Shares `json:"kinds,omitempty" role:"load"`
 	// ConnectRate is how many proxies connect per second.
 	ConnectRate rate.Rate `json:"connectRate" role:"load"`
 	// StreamsPerConnection is how many proxies share one TCP connection. An
@@ -49,16 +51,16 @@ type Spec struct {
 	// Reconnect is the back-off between connection attempts.
 	Reconnect ReconnectSpec `json:"reconnect"`
 	// Nack makes proxies reject valid responses.
-	Nack NackSpec `json:"nack"`
+	Nack misbehave.Nack `json:"nack"`
 	// ApplyDelay is how long a proxy takes to apply a response: the answer, and
 	// the next response, wait.
-	ApplyDelay DelaySpec `json:"applyDelay"`
+	ApplyDelay misbehave.Delay `json:"applyDelay"`
 	// SlowRead, Disconnects, Storms and HalfOpen make proxies misbehave. What
 	// they did is in Counts.
-	SlowRead    SlowReadSpec   `json:"slowRead"`
-	Disconnects DisconnectSpec `json:"disconnects"`
-	Storms      StormSpec      `json:"storms"`
-	HalfOpen    HalfOpenSpec   `json:"halfOpen"`
+	SlowRead    misbehave.SlowRead    `json:"slowRead"`
+	Disconnects misbehave.Disconnects `json:"disconnects"`
+	Storms      misbehave.Storms      `json:"storms"`
+	HalfOpen    misbehave.HalfOpen    `json:"halfOpen"`
 	// SotWDuplicates says what a SotW proxy does with a response that repeats a
 	// name: "nack", or take the "last".
 	SotWDuplicates string `json:"sotwDuplicates" role:"load"`
@@ -84,20 +86,22 @@ func DefaultSpec() Spec {
 			Initial: metav1.Duration{Duration: 500 * time.Millisecond},
 			Max:     metav1.Duration{Duration: 30 * time.Second},
 		},
-		ApplyDelay:     DelaySpec{Distribution: DelayConstant},
-		Storms:         StormSpec{Share: 1},
-		HalfOpen:       HalfOpenSpec{From: HalfOpenFromStream},
+		ApplyDelay:     misbehave.Delay{Distribution: misbehave.Constant},
+		Storms:         misbehave.Storms{Share: 1},
+		HalfOpen:       misbehave.HalfOpen{From: misbehave.FromStream},
 		SotWDuplicates: DuplicatesNack,
 	}
 }
 
-// VariantOf returns the variant of the proxy at index i.
-func (s Spec) VariantOf(i int) xds.Variant {
+// VariantOf returns the variant of the ith proxy of a kind, i from 0. Mixed
+// variants alternate within each kind, SotW first, so that every kind has both; but
+// what ztunnel asks for is served in the Delta variant only.
+func (s Spec) VariantOf(kind string, i int) xds.Variant {
 	switch {
-	case s.Variant == VariantSotW, s.Variant == VariantMixed && i%2 == 1:
-		return xds.SotW
-	default:
+	case kind == node.Ztunnel, s.Variant == VariantDelta, s.Variant == VariantMixed && i%2 == 1:
 		return xds.Delta
+	default:
+		return xds.SotW
 	}
 }
 
@@ -116,14 +120,6 @@ func (s Spec) Validate() error {
 	if s.ConnectRate <= 0 {
 		bad("connectRate", s.ConnectRate, "must be above 0/s")
 	}
-	if s.StreamsPerConnection < 1 {
-		bad("streamsPerConnection", s.StreamsPerConnection, "must be at least 1")
-	}
-	for i, a := range s.SourceAddresses {
-		if ip, err := netip.ParseAddr(a); err != nil || !ip.Is4() || !ip.IsLoopback() {
-			bad(fmt.Sprintf("sourceAddresses[%d]", i), fmt.Sprintf("%q", a), "must be a loopback address, such as 127.0.0.2")
-		}
-	}
 	if s.MaxReceiveBytes < 0 {
 		bad("maxReceiveBytes", s.MaxReceiveBytes, "must be 0 (unlimited) or more")
 	}
@@ -133,10 +129,35 @@ func (s Spec) Validate() error {
 	if d := s.InitialFetchTimeout.Duration; d < 0 {
 		bad("initialFetchTimeout", d, "must be 0s (for ever) or more")
 	}
-	return errors.Join(append(errs, s.Kinds.problems(), s.Reconnect.problems(), s.misbehaviour())...)
+	return errors.Join(append(errs, s.validateConnections(), s.Kinds.Validate(), s.Reconnect.validate(), s.Nack.Validate(), s.ApplyDelay.Validate(),
+		s.SlowRead.Validate(), s.HalfOpen.Validate(), s.Disconnects.Validate(), s.Storms.Validate())...)
 }
 
-func (r ReconnectSpec) problems() error {
+// validateConnections checks what concerns the proxies' connections.
+func (s Spec) validateConnections() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("proxies.%s: %v: %s", field, value, want))
+	}
+	if s.StreamsPerConnection < 1 {
+		bad("streamsPerConnection", s.StreamsPerConnection, "must be at least 1")
+	}
+	for i, a := range s.SourceAddresses {
+		if ip, err := netip.ParseAddr(a); err != nil || !ip.Is4() || !ip.IsLoopback() {
+			bad(fmt.Sprintf("sourceAddresses[%d]", i), fmt.Sprintf("%q", a), "must be a loopback address, such as 127.0.0.2")
+		}
+	}
+	const ownConnection = "needs proxies.streamsPerConnection 1"
+	if s.SlowRead.Share > 0 && s.StreamsPerConnection > 1 {
+		bad("slowRead.share", s.SlowRead.Share, ownConnection)
+	}
+	if s.HalfOpen.Share > 0 && s.StreamsPerConnection > 1 {
+		bad("halfOpen.share", s.HalfOpen.Share, ownConnection)
+	}
+	return errors.Join(errs...)
+}
+
+func (r ReconnectSpec) validate() error {
 	var errs []error
 	if r.Initial.Duration <= 0 {
 		errs = append(errs, fmt.Errorf("proxies.reconnect.initial: %v: must be above 0s", r.Initial.Duration))

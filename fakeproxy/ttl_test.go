@@ -6,11 +6,13 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // https://github.com/envoyproxy/go-control-plane/issues/358
@@ -20,17 +22,10 @@ func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(response(v, adstest.CDS, "1", adstest.Cluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			s.Expect(adstest.EDS)
-			a, b := withTTL(v, "2", adstest.Cluster("a", "", time.Second), lifetime), adstest.Cluster("b", "a", time.Second)
-			switch m := a.(type) {
-			case *discoveryv3.DiscoveryResponse:
-				m.Resources = append(m.Resources, adstest.Any(b))
-			case *discoveryv3.DeltaDiscoveryResponse:
-				m.Resources = append(m.Resources, &discoveryv3.Resource{Name: "b", Resource: adstest.Any(b)})
-			}
-			s.Send(a)
+			s.Send(and(withTTL(v, "2", xdstest.Cluster("a", "", time.Second), lifetime), xdstest.Cluster("b", "a", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "2")
 			for _, version := range []string{"3", "4", "5"} {
 				time.Sleep(lifetime / 2)
@@ -53,7 +48,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(withTTL(v, "1", adstest.Cluster("a", "", time.Second), 50*time.Millisecond))
+			s.Send(withTTL(v, "1", xdstest.Cluster("a", "", time.Second), 50*time.Millisecond))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			wantNames(t, s.Expect(adstest.EDS), "a")
 			gone := s.Expect(adstest.EDS)
@@ -69,10 +64,21 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 	r := &discoveryv3.Resource{Name: "a", Version: version, Ttl: durationpb.New(d)}
 	if m, ok := c.(interface{ GetName() string }); ok && m != nil {
-		r.Resource = adstest.Any(adstest.Cluster(m.GetName(), "", time.Second))
+		r.Resource = xdstest.Any(xdstest.Cluster(m.GetName(), "", time.Second))
 	}
 	if v == xds.SotW {
 		return adstest.SotW(adstest.CDS, version, r)
 	}
 	return &discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-" + version, Resources: []*discoveryv3.Resource{r}}
+}
+
+// and adds a resource to a response.
+func and(response any, r proto.Message) any {
+	switch m := response.(type) {
+	case *discoveryv3.DiscoveryResponse:
+		m.Resources = append(m.Resources, xdstest.Any(r))
+	case *discoveryv3.DeltaDiscoveryResponse:
+		m.Resources = append(m.Resources, &discoveryv3.Resource{Name: xdstest.Name(r), Resource: xdstest.Any(r)})
+	}
+	return response
 }

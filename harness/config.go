@@ -55,7 +55,7 @@ func Validate(p *profiles.Profile) error {
 }
 
 // CheckRunnable reports what Validate does, and the limits of this machine that are
-// too low for the profile's fleet. It raises the soft limit of open files for that.
+// too low for the profile's fleet.
 func CheckRunnable(p *profiles.Profile) error {
 	return errors.Join(Validate(p), fakeproxy.CheckLimits(p.Proxies))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
@@ -18,12 +19,12 @@ const clusterID = "Kubernetes"
 
 // identity makes the node of a fake proxy of a kind, as the agent beside a real
 // Envoy does: the ID's form is "KIND~IP~POD.NAMESPACE~NAMESPACE.svc.DOMAIN".
-func identity(p *mesh.Pod, kind string, variant xds.Variant) fakeproxy.Identity {
-	id := fakeproxy.Identity{
+func identity(p *mesh.Pod, kind string, variant xds.Variant) node.Identity {
+	id := node.Identity{
 		ID:       fmt.Sprintf("%s~%s~%s.%s~%s.svc.cluster.local", kind, p.IP, p.Name, p.Namespace, p.Namespace),
 		Variant:  variant,
 		Cluster:  p.Service + "." + p.Namespace,
-		Locality: fakeproxy.Locality{Region: p.Region, Zone: p.Zone},
+		Locality: node.Locality{Region: p.Region, Zone: p.Zone},
 		Metadata: func() map[string]any {
 			return map[string]any{
 				"NAME":            p.Name,
@@ -38,7 +39,7 @@ func identity(p *mesh.Pod, kind string, variant xds.Variant) fakeproxy.Identity 
 			}
 		},
 	}
-	if kind == fakeproxy.KindZtunnel {
+	if kind == node.Ztunnel {
 		id.Roots = []xds.Type{xds.Workload, xds.Authorization}
 	}
 	return id
@@ -54,9 +55,9 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 		own[k] = v
 	}
 	switch kind {
-	case fakeproxy.KindRouter:
+	case node.Router:
 		own["istio"] = "ingressgateway"
-	case fakeproxy.KindWaypoint:
+	case node.Waypoint:
 		maps.Copy(own, map[string]any{
 			"gateway.istio.io/managed":                     "istio.io-mesh-controller",
 			"gateway.networking.k8s.io/gateway-name":       p.Service,
@@ -66,42 +67,30 @@ func labels(p *mesh.Pod, kind string) map[string]any {
 	return own
 }
 
-// crew is who the proxies of a fleet are, in their order.
+// roster is who the proxies of a fleet are, in their order.
 type roster struct {
-	identities []fakeproxy.Identity
+	identities []node.Identity
 	variants   []xds.Variant
 	names      []string
 	kinds      []string
 }
 
-// crewOf gives each pod a kind and a variant, as the spec wants them. Mixed
-// variants alternate within each kind, so that no kind has but one of them.
+// rosterOf gives each pod a kind and a variant, as the spec wants them.
 func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 	c := roster{
-		identities: make([]fakeproxy.Identity, len(pods)),
+		identities: make([]node.Identity, len(pods)),
 		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),
 		kinds:      spec.Kinds.Of(len(pods)),
 	}
 	seen := make(map[string]int)
 	for i, kind := range c.kinds {
-		c.variants[i] = variantOf(spec.Variant, kind, seen[kind])
+		c.variants[i] = spec.VariantOf(kind, seen[kind])
 		c.identities[i] = identity(&pods[i], kind, c.variants[i])
 		c.names[i] = pods[i].Name + "." + pods[i].Namespace
 		seen[kind]++
 	}
 	return c
-}
-
-// variantOf returns the variant of the ith proxy of a kind under the profile's
-// setting.
-func variantOf(setting, kind string, i int) xds.Variant {
-	switch {
-	case kind == fakeproxy.KindZtunnel, setting == fakeproxy.VariantDelta, setting == fakeproxy.VariantMixed && i%2 == 1:
-		return xds.Delta
-	default:
-		return xds.SotW
-	}
 }
 
 // scoped says of each proxy whether it is told of only a part of the mesh: a waypoint
@@ -110,7 +99,7 @@ func variantOf(setting, kind string, i int) xds.Variant {
 func (r *roster) scoped() []bool {
 	all := make([]bool, len(r.kinds))
 	for i, kind := range r.kinds {
-		all[i] = kind == fakeproxy.KindWaypoint || kind == fakeproxy.KindZtunnel
+		all[i] = kind == node.Waypoint || kind == node.Ztunnel
 	}
 	return all
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 )
 
 func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 	spec := fakeproxy.DefaultSpec()
 	spec.Variant = fakeproxy.VariantMixed
-	spec.Kinds = fakeproxy.KindShares{"sidecar": 1, "router": 1, "waypoint": 1, "ztunnel": 1}
+	spec.Kinds = node.Shares{"sidecar": 1, "router": 1, "waypoint": 1, "ztunnel": 1}
 	c := rosterOf(standalonePods(400, "ns"), spec)
 	counts := map[string]int{}
 	for i := range c.identities {
@@ -21,9 +22,9 @@ func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 		}
 		counts[kind+" "+c.variants[i].String()]++
 	}
-	for _, kind := range fakeproxy.Kinds() {
+	for _, kind := range node.Kinds() {
 		want := [2]int{xds.SotW: 50, xds.Delta: 50}
-		if kind == fakeproxy.KindZtunnel {
+		if kind == node.Ztunnel {
 			want = [2]int{xds.Delta: 100}
 		}
 		if got := [2]int{counts[kind+" sotw"], counts[kind+" delta"]}; got != want {
@@ -35,9 +36,9 @@ func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
 func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
 	pod := &standalonePods(1, "ns")[0]
 	for kind, want := range map[string]map[string]any{
-		fakeproxy.KindRouter:   {"istio": "ingressgateway", "app": "xdsbench"},
-		fakeproxy.KindWaypoint: {"gateway.istio.io/managed": "istio.io-mesh-controller", "gateway.networking.k8s.io/gateway-name": "xdsbench"},
-		fakeproxy.KindZtunnel:  {"app": "xdsbench"},
+		node.Router:   {"istio": "ingressgateway", "app": "xdsbench"},
+		node.Waypoint: {"gateway.istio.io/managed": "istio.io-mesh-controller", "gateway.networking.k8s.io/gateway-name": "xdsbench"},
+		node.Ztunnel:  {"app": "xdsbench"},
 	} {
 		id := identity(pod, kind, xds.Delta)
 		if id.ID != kind+"~198.18.0.1~xdsbench-0.ns~ns.svc.cluster.local" {
@@ -49,7 +50,7 @@ func TestIdentitiesSayWhatIstiodReadsOfEachKind(t *testing.T) {
 				t.Errorf("%s: label %s: %v, want %v", kind, name, own[name], value)
 			}
 		}
-		if asksForWorkloads := len(id.Roots) > 0; asksForWorkloads != (kind == fakeproxy.KindZtunnel) {
+		if asksForWorkloads := len(id.Roots) > 0; asksForWorkloads != (kind == node.Ztunnel) {
 			t.Errorf("%s: roots %v", kind, id.Roots)
 		}
 	}

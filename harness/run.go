@@ -191,11 +191,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.observeStart(ctx)
 	r.collector.FleetConnects(r.clock.Now(), p.Proxies.ConnectRate)
-	r.wait.Go(func() {
-		if err := r.fleet.Run(ctx); err != nil && ctx.Err() == nil {
-			r.warn("fleet: %v", err)
-		}
-	})
+	r.wait.Go(func() { r.fleet.Run(ctx) })
 	r.away.expect(int64(p.Proxies.Count))
 	if p.Target.Outage != nil {
 		r.away.plan()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
@@ -26,7 +26,8 @@ import (
 // FleetConfig is what a fleet without a mesh and a target of its own needs.
 type FleetConfig struct {
 	Spec fakeproxy.Spec
-	// XDSAddress is the control plane's, HOST:PORT; several separated by commas.
+	// XDSAddress is the control plane's, HOST:PORT or unix:/PATH; several separated
+	// by commas.
 	XDSAddress string
 	// Namespace is where the proxies claim to be.
 	Namespace string
@@ -46,15 +47,9 @@ func (cfg *FleetConfig) Validate() error {
 	for _, reason := range validation.IsDNS1123Label(cfg.Namespace) {
 		errs = append(errs, fmt.Errorf("namespace: %q: %s", cfg.Namespace, reason))
 	}
-	for _, address := range cfg.addresses() {
-		if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
-			errs = append(errs, fmt.Errorf("xds-address: %q: must be HOST:PORT, several separated by commas", address))
-		}
-	}
-	return errors.Join(errs...)
+	_, err := address.ParseList("xds-address", cfg.XDSAddress)
+	return errors.Join(append(errs, err)...)
 }
-
-func (cfg *FleetConfig) addresses() []string { return strings.Split(cfg.XDSAddress, ",") }
 
 // standing is a fleet that stands alone.
 type standing struct {
@@ -86,7 +81,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	}
 	s.sink = &fleetSink{Collector: s.collector}
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
-		Spec: cfg.Spec, Addresses: cfg.addresses(), Identities: roster.identities,
+		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: roster.identities,
 		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
 	}); err != nil {
 		return nil, err
@@ -95,7 +90,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	s.meter = self.Start()
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.collector.FleetConnects(clock.Now(), cfg.Spec.ConnectRate)
-	s.wait.Go(func() { _ = s.fleet.Run(ctx) }) // returns nil once stop ends ctx
+	s.wait.Go(func() { s.fleet.Run(ctx) })
 	return s, nil
 }
 

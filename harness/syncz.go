@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/target"
 )
@@ -34,20 +35,20 @@ func (r *run) checkSync(ctx context.Context) {
 	}
 	var c observe.SyncCheck
 	for i, name := range r.roster.names {
-		nonces, address, connected := r.fleet.Nonces(i)
-		if page := pages[r.ownerOf(address)]; connected && page != nil {
-			c.Add(page, name, r.ownNonces(i, nonces))
+		s := r.fleet.Stream(i)
+		if page := pages[r.ownerOf(s.Address)]; s.Connected && page != nil {
+			c.Add(page, name, r.ownNonces(i, &s))
 		}
 	}
 	r.observed.sync = &c
 	r.warnAll(c.Warnings())
 }
 
-func (r *run) ownNonces(proxy int, nonces []string) map[xds.Type]observe.OwnNonce {
-	own := make(map[xds.Type]observe.OwnNonce, len(nonces))
-	for i, nonce := range nonces {
+func (r *run) ownNonces(proxy int, s *fakeproxy.StreamState) map[xds.Type]observe.OwnNonce {
+	own := make(map[xds.Type]observe.OwnNonce, len(s.Types))
+	for i := range s.Types {
 		t := xds.Type(i)
-		own[t] = observe.OwnNonce{Nonce: nonce, Rejected: r.collector.Rejects(proxy, t)}
+		own[t] = observe.OwnNonce{Nonce: s.Types[i].Nonce, Rejected: r.collector.Rejects(proxy, t)}
 	}
 	return own
 }

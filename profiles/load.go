@@ -45,35 +45,36 @@ func Source(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Load resolves a built-in profile and lays the settings, each "field=value",
-// over it.
-func Load(name string, settings []string) (*Profile, error) {
+// Load resolves a built-in profile with settings, each "field=value", laid over it,
+// and validates it as Parse does.
+func Load(name string, settings []string, checks ...func(*Profile) error) (*Profile, error) {
 	data, err := Source(name)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(data, settings)
+	return Parse(data, settings, checks...)
 }
 
-// LoadFile resolves the profile in a YAML file.
-func LoadFile(file string, settings []string) (*Profile, error) {
+// LoadFile does for a YAML file what Parse does for its text.
+func LoadFile(file string, settings []string, checks ...func(*Profile) error) (*Profile, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("profile file: %w", err)
 	}
-	p, err := Parse(data, settings)
+	p, err := Parse(data, settings, checks...)
 	return p, prefix(file+": ", err)
 }
 
 // Parse resolves a profile from YAML text, with settings laid over it, and
-// validates it. The error lists every problem, a line each, that begins with the
-// field's path, followed by line and column if the text has it.
-func Parse(data []byte, settings []string) (*Profile, error) {
-	return parse(data, settings, true)
+// validates it, by Profile.Validate and by the checks. The error lists every problem,
+// a line each, that begins with the field's path, followed by line and column if the
+// text has it.
+func Parse(data []byte, settings []string, checks ...func(*Profile) error) (*Profile, error) {
+	return parse(data, settings, true, checks)
 }
 
 // parse is Parse, with line and column in the errors or not.
-func parse(data []byte, settings []string, positions bool) (*Profile, error) {
+func parse(data []byte, settings []string, positions bool, checks []func(*Profile) error) (*Profile, error) {
 	var document yamlv3.Node
 	tree := map[string]any{}
 	if err := yamlv3.Unmarshal(data, &document); err != nil {
@@ -105,7 +106,9 @@ func parse(data []byte, settings []string, positions bool) (*Profile, error) {
 	if err := yaml.Unmarshal(merged, &p); err != nil {
 		return nil, errors.Join(append(c.errs, err)...)
 	}
-	c.invalid(p.Validate())
+	for _, check := range append([]func(*Profile) error{(*Profile).Validate}, checks...) {
+		c.invalid(check(&p))
+	}
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
@@ -143,8 +146,9 @@ func prune(node any) {
 	}
 }
 
-// invalid adds the problems of Profile.Validate, each with the place of its field
-// in the document. What may come of a value that cannot be read is left out.
+// invalid adds the problems that a validation found, each once, with the place of its
+// field in the document. Problems that may follow from a value that cannot be read are
+// left out.
 func (c *checker) invalid(err error) {
 	if err == nil {
 		return
@@ -161,7 +165,9 @@ func (c *checker) invalid(err error) {
 		if at := c.at[path]; at != "" && c.positions {
 			line = path + ": " + at + ": " + rest
 		}
-		c.errs = append(c.errs, errors.New(line))
+		if !slices.ContainsFunc(c.errs, func(e error) bool { return e.Error() == line }) {
+			c.errs = append(c.errs, errors.New(line))
+		}
 	}
 }
 
@@ -195,7 +201,7 @@ func (p *Profile) With(settings ...string) (*Profile, error) {
 		}
 		return isRate
 	})
-	changed, err := parse(data, settings, false)
+	changed, err := parse(data, settings, false, nil)
 	if err != nil || total == "" {
 		return changed, err
 	}

@@ -2,6 +2,7 @@ package proxyconfig
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func endpointRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 		for _, e := range locality.GetLbEndpoints() {
 			address, port := socket(e.GetEndpoint().GetAddress())
 			if port != "" {
-				address += ":" + port
+				address = net.JoinHostPort(address, port)
 			}
 			// An endpoint without a health status counts as healthy.
 			status := e.GetHealthStatus()

@@ -1,7 +1,8 @@
 // Package target is the control plane under test: started by us as a process
 // of its own (the embedded one, an istiod, any command), or found at an
-// address. It says where the target's ADS, metrics and pprof endpoints are,
-// what it costs in CPU and memory, and when it died.
+// address. It says where the target's ADS, metrics and pprof endpoints are, what it
+// costs in CPU and memory, and how it ended. No call to a target takes longer than its
+// bound, whatever the target does.
 //
 // A started target is the leader of a process group of its own. [Target.Stop]
 // ends the whole group, and the kernel kills the leader when the harness dies
@@ -24,4 +25,14 @@
 //	exec: mycp --kubeconfig {kubeconfig} --listen {xds} --admin {metrics}
 //	metricsURL: http://{metrics}/stats/prometheus
 //	pprofURL: http://{metrics}/debug/pprof
+//
+// # Names of clusters
+//
+// The profile's clusterName says how the target names the EDS resource of a service's
+// port. It is a template with
+//
+//	{service}    the service's name
+//	{namespace}  its namespace
+//	{port}       the port's number, such as 80
+//	{portName}   the port's name, such as http-80
 package target

@@ -13,8 +13,8 @@ const redacted = "REDACTED"
 // raisedLimit is a limit of new streams per second that no fleet reaches.
 const raisedLimit = "100000"
 
-// inherited are the variables of our environment that a target gets too. All
-// others could change what it does from machine to machine, unseen.
+// inherited returns the variables of our environment that a target gets too. All
+// others could change, unnoticed, what it does from machine to machine.
 func inherited(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, entry := range environ {
@@ -26,13 +26,13 @@ func inherited(environ []string) map[string]string {
 	return env
 }
 
-// environment is what a replica of this spec's target runs with: what it inherits,
-// then our defaults for its kind, then the profile's.
+// environment returns what a replica runs with: what it inherits, under our defaults
+// for its kind, under the profile's.
 func environment(spec Spec, environ []string, replica int) map[string]string {
 	env := inherited(environ)
 	if spec.Kind == KindIstiod {
 		maps.Copy(env, map[string]string{
-			// No CA, webhooks or certificates: they need a cluster's set-up and
+			// No CA, webhooks or certificates: they need objects in Kubernetes, and
 			// have no part in the distribution of configuration.
 			"ENABLE_CA_SERVER":               "false",
 			"PILOT_CERT_PROVIDER":            "none",

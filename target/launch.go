@@ -105,7 +105,7 @@ func istiodLaunch(cfg Config, kubeconfig string, addresses []string, replica int
 	if err != nil {
 		return launch{}, fmt.Errorf("target.binary: %w; give the path of a pilot-discovery binary", err)
 	}
-	// istiod reads ./etc and ./var of its working directory: none shall be there.
+	// istiod reads ./etc and ./var of its working directory: there must be none.
 	workDir, err := filepath.Abs(filepath.Join(cfg.Dir, FileOf("target-workdir", replica)))
 	if err != nil {
 		return launch{}, fmt.Errorf("target: %w", err)
@@ -159,13 +159,13 @@ func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, erro
 	return l, nil
 }
 
-// externalLaunches has a replica per address. The first ones have the URLs, in
-// their order.
+// externalLaunches returns a replica per address. If there are fewer URLs than
+// addresses, the first replicas have them.
 func externalLaunches(spec Spec) []launch {
 	var launches []launch
 	metrics, pprof := splitList(spec.MetricsURL), splitList(spec.PprofURL)
-	for i, address := range spec.addresses() {
-		l := launch{xds: []string{address}}
+	for i, text := range spec.addresses() {
+		l := launch{xds: []string{text}}
 		if i < len(metrics) {
 			l.metricsURL = metrics[i]
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Errors of targets that do not say where something is.
+// Errors of calls for something that the target is not known to serve.
 var (
 	ErrNoMetrics = errors.New("target: no metrics: set target.metricsURL, or pass {metrics} to the command")
 	ErrNoSyncz   = errors.New("target: no page /debug/syncz: only istiod and the embedded control plane have one")
@@ -83,9 +83,9 @@ func (r *Replica) FetchProfile(ctx context.Context, kind string, seconds int) ([
 	return body, nil
 }
 
-// CheckPprof makes sure that profiles come from the control plane and not from
-// somebody else at its address, such as this process: by the command line that
-// net/http/pprof serves. It returns ErrNoPprof if it is not known where they are.
+// CheckPprof makes sure that profiles come from the control plane and not from another
+// process, such as this one, by the command line that net/http/pprof serves. It
+// returns ErrNoPprof if it is not known where they are.
 func (r *Replica) CheckPprof(ctx context.Context) error {
 	base := r.launch.pprofURL
 	if base == "" {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
@@ -51,8 +52,8 @@ func (r *Replica) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, address := range r.launch.xds {
-		if err := r.dial(ctx, address); err != nil {
+	for _, text := range r.launch.xds {
+		if err := r.dial(ctx, text); err != nil {
 			return err
 		}
 	}
@@ -61,12 +62,12 @@ func (r *Replica) probe(ctx context.Context) error {
 
 // dial opens a connection to an address and closes it.
 func (r *Replica) dial(ctx context.Context, text string) error {
-	network, address, err := parseAddress(text)
+	a, err := address.Parse(text)
 	if err != nil {
 		return err
 	}
 	d := net.Dialer{Timeout: r.cfg.CallTimeout}
-	conn, err := d.DialContext(ctx, network, address)
+	conn, err := d.DialContext(ctx, a.Network, a.Endpoint)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,9 @@ func (r *Replica) dial(ctx context.Context, text string) error {
 // awaitExternal checks that each address of an external target accepts connections.
 func (r *Replica) awaitExternal(ctx context.Context) error {
 	var errs []error
-	for _, address := range r.launch.xds {
-		if err := r.dial(ctx, address); err != nil {
-			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", address, err))
+	for _, text := range r.launch.xds {
+		if err := r.dial(ctx, text); err != nil {
+			errs = append(errs, fmt.Errorf("target.xdsAddress: %s does not accept connections (%w): start the control plane first, or correct the address", text, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -22,17 +22,17 @@ const maxReplicas = 64
 
 // OutageSpec is a time without some or all replicas of the target.
 type OutageSpec struct {
-	// At is how long after steady load began they are killed.
+	// At is when they are killed, from the start of steady load.
 	At metav1.Duration `json:"at" role:"load"`
-	// For is how long they then stay away.
+	// For is how long they then stay down.
 	For metav1.Duration `json:"for" role:"load"`
-	// Replicas is how many go, the last ones; Replica lists which ones instead, the
-	// first being 0. Neither means all.
+	// Replicas is how many go down, the last ones; or Replica lists them by number,
+	// from 0. If neither is given, all go down.
 	Replicas int   `json:"replicas,omitempty" role:"load"`
 	Replica  []int `json:"replica,omitempty" role:"load"`
 }
 
-// Victims returns which of n replicas go, in order.
+// Victims returns which of n replicas go down, in order.
 func (o *OutageSpec) Victims(n int) []int {
 	if len(o.Replica) > 0 {
 		return slices.Sorted(slices.Values(o.Replica))
@@ -52,7 +52,7 @@ func (s Spec) validateReplicas() error {
 	var errs []error
 	switch {
 	case s.Kind == KindExternal && s.Replicas != 1:
-		errs = append(errs, fmt.Errorf("target.replicas: %d: an external target has a replica per address of target.xdsAddress: leave it out", s.Replicas))
+		errs = append(errs, fmt.Errorf("target.replicas: %d: an external target has a replica per address of target.xdsAddress: remove it", s.Replicas))
 	case s.Replicas < 1 || s.Replicas > maxReplicas:
 		errs = append(errs, fmt.Errorf("target.replicas: %d: must be from 1 to %d", s.Replicas, maxReplicas))
 	case s.Replicas > 1 && s.Kind == KindExec:
@@ -86,7 +86,7 @@ func (s Spec) validateOutage() error {
 	}
 	var errs []error
 	if s.Kind == KindExternal {
-		errs = append(errs, errors.New("target.outage: an external target cannot be taken down from here: leave it out"))
+		errs = append(errs, errors.New("target.outage: an external target cannot be taken down from here: remove it"))
 	}
 	if d := o.At.Duration; d < 0 {
 		errs = append(errs, fmt.Errorf("target.outage.at: %s: must not be negative", d))

@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,8 +164,16 @@ func TestStoppedProcessHoldsUpNothing(t *testing.T) {
 			tg := start(t, cfg)
 			r, pid := tg.Replicas()[0], tg.Info().PID
 			freeze := func() {
-				if err := syscall.Kill(-tg.Info().PID, syscall.SIGSTOP); err != nil {
+				p := tg.Info().PID
+				if err := syscall.Kill(-p, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
+				}
+				for stat := ""; !strings.Contains(stat, ") T "); time.Sleep(time.Millisecond) {
+					data, err := os.ReadFile("/proc/" + strconv.Itoa(p) + "/stat")
+					if err != nil {
+						t.Fatal(err)
+					}
+					stat = string(data)
 				}
 			}
 			freeze()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsbench/xdsbench/internal/address"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 )
 
@@ -37,7 +38,7 @@ const (
 // The priorities.
 const (
 	// priorityNormal is the harness's own: each gets half of a processor that both
-	// want.
+	// need.
 	priorityNormal = "normal"
 	// priorityLow makes the target give way, over milliseconds: nice 5.
 	priorityLow = "low"
@@ -68,7 +69,7 @@ type Spec struct {
 	// Exec is the command line of kind "exec"; see the package's documentation.
 	Exec string `json:"exec,omitempty" role:"setting"`
 	// XDSAddress is where the target serves ADS: HOST:PORT or unix:/PATH, several
-	// separated by commas. For "external", and for an "exec" that cannot be told its address.
+	// separated by commas. For "external", and for an "exec" whose address is fixed.
 	XDSAddress string `json:"xdsAddress,omitempty" role:"setting"`
 	// MetricsURL is where "exec" and "external" targets serve Prometheus metrics. For
 	// several addresses of an "external" target there may be as many, separated by
@@ -87,9 +88,9 @@ type Spec struct {
 	// ConnectionLimit is "raise" or "default"; only embedded and istiod heed it.
 	ConnectionLimit string `json:"connectionLimit" role:"setting"`
 	// Priority is "normal", "low" or "idle": how far a target that we start gives way
-	// to the harness where both want the same processor. A message that waits for
-	// its time stamp makes a wrong number; a target that waits is what the number is
-	// about.
+	// to the harness where both want the same processor. A message that waits for its
+	// time stamp gives a wrong latency; a target that waits is what the latency is to
+	// show.
 	Priority string `json:"priority" role:"setting"`
 	// Outage, if set, takes replicas of a target that we started down in the steady
 	// phase, and up again.
@@ -143,8 +144,8 @@ func (s Spec) priority() (subprocess.Priority, error) {
 	return subprocess.Same, fmt.Errorf("target.priority: %q: must be normal, low or idle", s.Priority)
 }
 
-// validateUnused refuses fields that the kind does not read: a setting without
-// effect would be taken for one that had it.
+// validateUnused refuses fields that the kind does not use: a setting without effect
+// would be taken for one that has it.
 func (s Spec) validateUnused() error {
 	fields := []struct {
 		name, value string
@@ -160,7 +161,7 @@ func (s Spec) validateUnused() error {
 	var errs []error
 	for _, f := range fields {
 		if f.value != "" && !slices.Contains(f.kinds, s.Kind) && s.knownKind() {
-			errs = append(errs, fmt.Errorf("target.%s: %q: only kind %s uses it, and the kind is %s: leave it out",
+			errs = append(errs, fmt.Errorf("target.%s: %q: only kind %s uses it, and the kind is %s: remove it",
 				f.name, f.value, strings.Join(f.kinds, " or "), s.Kind))
 		}
 	}
@@ -205,6 +206,43 @@ func (s Spec) validateEnv() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// addresses are those that the profile gives, in one notation.
+func (s Spec) addresses() []string {
+	if s.XDSAddress == "" {
+		return nil
+	}
+	parsed, _ := address.ParseList("", s.XDSAddress) // Validate reports the error
+	texts := make([]string, len(parsed))
+	for i, a := range parsed {
+		texts[i] = a.String()
+	}
+	return texts
+}
+
+func (s Spec) validateAddresses() error {
+	if s.XDSAddress == "" && s.Kind == KindExternal {
+		return errors.New(`target.xdsAddress: "": kind external needs the address of the ADS server, several separated by commas`)
+	}
+	if s.XDSAddress == "" {
+		return nil
+	}
+	_, err := address.ParseList("target.xdsAddress", s.XDSAddress)
+	return err
+}
+
+// splitList splits what commas separate, without the blanks around it; nil of
+// nothing.
+func splitList(text string) []string {
+	if text == "" {
+		return nil
+	}
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
 }
 
 // validateURLs checks a URL; of an external target, several.

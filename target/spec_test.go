@@ -44,12 +44,12 @@ func TestValidateListsAllProblemsByField(t *testing.T) {
 		"external":              {external("[::1]:15010, cp.example:15010"), nil},
 		"external, no address":  {external(""), []string{`target.xdsAddress: ""`}},
 		"external, sockets":     {external(" unix:/run/ads , unix:///run/ads.sock,[fd00::1]:80 "), nil},
-		"external, no host":     {external(":15010"), []string{`target.xdsAddress: ":15010" is not an address`}},
-		"external, bare IPv6":   {external("fd00::1:15010"), []string{`target.xdsAddress: "fd00::1:15010" is not an address: write HOST:PORT, [IPv6]:PORT`}},
-		"external, URL":         {external("http://h:80"), []string{`target.xdsAddress: "http://h:80" is not an address`}},
-		"external, bad ports":   {external("h:0, h:http, h:65536"), []string{`target.xdsAddress: "h:0": the port`, `target.xdsAddress: "h:http": the port`, `target.xdsAddress: "h:65536": the port`}},
-		"external, empty one":   {external("h:1,,h:2"), []string{`target.xdsAddress: "" is not an address`}},
-		"external, bad socket":  {external("unix:run/ads"), []string{`target.xdsAddress: "unix:run/ads": the path`}},
+		"external, no host":     {external(":15010"), []string{`target.xdsAddress: ":15010": must be HOST:PORT`}},
+		"external, bare IPv6":   {external("fd00::1:15010"), []string{`target.xdsAddress: "fd00::1:15010": must be HOST:PORT, an IPv6 host in brackets`}},
+		"external, URL":         {external("http://h:80"), []string{`target.xdsAddress: "http://h:80": must be HOST:PORT`}},
+		"external, bad ports":   {external("h:0, h:http, h:65536"), []string{`target.xdsAddress: "h:0": port`, `target.xdsAddress: "h:http": port`, `target.xdsAddress: "h:65536": port`}},
+		"external, empty one":   {external("h:1,,h:2"), []string{`target.xdsAddress: "": must be HOST:PORT`}},
+		"external, bad socket":  {external("unix:run/ads"), []string{`target.xdsAddress: "unix:run/ads": must name the socket`}},
 		"external, bad address": {external("localhost"), []string{`target.xdsAddress: "localhost"`}},
 		"external with env": {func(s *target.Spec) {
 			s.Kind, s.XDSAddress, s.Env = "external", "h:1", map[string]string{"B": "1", "A": "2"}

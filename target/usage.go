@@ -13,8 +13,8 @@ import (
 
 // Usage is what a target has cost so far.
 type Usage struct {
-	// CPUSeconds is the processor time used since the target was started by us,
-	// earlier lives included; of an external target, since its own start.
+	// CPUSeconds is the processor time used since we first started the target,
+	// restarts included; of an external target, since its own start.
 	CPUSeconds float64
 	// RSSBytes is the resident memory now, 0 after the process has ended.
 	RSSBytes uint64
@@ -49,9 +49,8 @@ func (r *Replica) Usage(ctx context.Context) (Usage, error) {
 	return now, nil
 }
 
-// processUsage measures this life of the process, and of its whole group if it may have
-// children. The peak of a group is the sum of its members' peaks, which may lie
-// at different times.
+// processUsage measures the process, or its whole group if it may have children. The
+// peak of a group is the sum of its members' peaks, which may lie at different times.
 func processUsage(p *subprocess.Process, group bool) (Usage, error) {
 	if p.Exited() {
 		return Usage{CPUSeconds: p.CPUSeconds()}, nil
@@ -76,7 +75,7 @@ func processUsage(p *subprocess.Process, group bool) (Usage, error) {
 		if err != nil && member.PID == p.PID() {
 			return Usage{}, fmt.Errorf("target: usage: %w", err)
 		}
-		// Another member, or a stranger, may have ended since it was listed.
+		// Any other process may have ended since it was listed.
 		sum.CPUSeconds += u.CPUSeconds
 		sum.RSSBytes += u.RSSBytes
 		sum.PeakRSSBytes += u.PeakRSSBytes

@@ -74,6 +74,28 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 	}
 }
 
+func TestProfilesCheckListsAllProblemsOfAllStagesWithTheirPlaces(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	text := "proxies:\n  count: many\nslo:\n  propagation.p98: 2s\nmesh: {servces: 3, ports: 99}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := command(t.Context(), "profiles", "check", file)
+	if code != exitUsage {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{
+		`: proxies.count: line 2, column 10: "many" is not a whole number`,
+		`: slo.propagation.p98: line 4, column 20: `,
+		`: mesh.servces: line 5, column 8: unknown field: did you mean mesh.services?`,
+		`: mesh.ports: line 5, column 27: 99: must be at most`,
+	} {
+		if !strings.Contains(stderr, "xdsbench: "+file+want) {
+			t.Errorf("no %q in:\n%s", want, stderr)
+		}
+	}
+}
+
 func TestProfilesCheckLooksAtTheProfileAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "p.yaml")
 	if err := os.WriteFile(file, []byte("proxies: {count: 100000, sourceAddresses: [127.0.0.1]}\n"), 0o600); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,13 +12,13 @@ import (
 	"github.com/xdsbench/xdsbench/harness"
 )
 
-const calibrateLong = `Checks on this machine that the harness reports what happens. The embedded
-control plane injects known faults (delays, unserved proxies, stale endpoints,
-lost updates, repeated pushes, endpoints before their clusters) and keeps a
-record; the table compares it with what the harness measured. Delays must come
-back within 1 ms or 2 %, everything else exactly, by name.
+const calibrateLong = `Checks that the harness measures correctly on this machine. The embedded control
+plane injects known faults (delays, unserved proxies, stale endpoints, lost
+updates, repeated pushes, endpoints before their clusters) and records them; the
+table compares the record with what the harness measured. Delays must agree
+within 1 ms or 2 %, everything else exactly, by name.
 
-Exit code 0 if all agrees, 1 if anything is off. On a busy machine delays are
+Exit code 0 if everything agrees, 1 otherwise. On a busy machine delays can be
 off for that reason; a warning then says that the harness was the bottleneck.`
 
 // calibrateFlags are the flags of calibrate.
@@ -41,7 +40,7 @@ func calibrateCommand(s streams) *cobra.Command {
 	flags := c.Flags()
 	flags.IntVar(&f.proxies, "proxies", 500, "number of fake proxies")
 	flags.BoolVar(&f.quick, "quick", false, "one delay only, shorter runs")
-	f.output.register(flags, "keep the results of the runs in this folder, which must not exist", "text", "json")
+	f.output.register(flags, "keep the results of the runs in this folder, which must not exist", "text", "json", "markdown")
 	return c
 }
 
@@ -71,7 +70,7 @@ func (f *calibrateFlags) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	if err := f.print(s, found); err != nil {
+	if err := printDocument(s.stdout, f.output.format.name, found.Document(), found); err != nil {
 		return err
 	}
 	if !found.Pass {
@@ -90,13 +89,4 @@ func (f *calibrateFlags) folder() (dir string, remove func() error, err error) {
 		return "", nil, usageError(fmt.Errorf("output folder %s: already exists: choose another with -o, or remove it", f.output.out))
 	}
 	return f.output.out, func() error { return nil }, nil
-}
-
-func (f *calibrateFlags) print(s streams, r *calibrate.Report) error {
-	if f.output.format.name == "text" {
-		return r.Text(s.stdout)
-	}
-	e := json.NewEncoder(s.stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
 }

@@ -13,8 +13,8 @@ func TestCalibrateRefusesBadFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--format", "xml"}, `"xml": must be text or json`},
-		{[]string{"--proxies", "3"}, "proxies: 3: calibrating needs 20 at least"},
+		{[]string{"--format", "xml"}, `"xml": must be text, json or markdown`},
+		{[]string{"--proxies", "3"}, "proxies: 3: calibrating needs at least 20"},
 		{[]string{"-o", t.TempDir()}, "already exists"},
 		{[]string{"quickstart"}, "--help"},
 	} {

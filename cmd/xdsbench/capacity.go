@@ -10,38 +10,40 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/harness"
 )
 
 const capacityLong = `The largest load that keeps the SLO, and what the load costs.
 
 One field of the profile grows by a factor until the SLO breaks, the range ends
-or the harness is the bottleneck; then the search bisects. A load that fails is
-run again and must fail twice. A longer run at the end, the soak, confirms the
-answer or lowers it. If the harness gives out first, the answer is "at least".
+or the harness is the bottleneck; then the search bisects. A load counts as failed
+only if it fails in two runs. Where the harness was the bottleneck, one larger load
+is tried before the answer becomes "at least". A longer run at the end, the soak,
+confirms the answer or lowers it.
 
   xdsbench capacity --grow proxies=100..5000
   xdsbench capacity steady --grow rate=2/s..200/s --slo propagation.all.p99=500ms
   xdsbench capacity --grow services=50..2000 --proxies 500 --duration 30s -o cap
-  xdsbench capacity --grow proxies=100..5000 -o cap     the same command goes on
-                                                        with what is in cap
+  xdsbench capacity --grow proxies=100..5000 -o cap     run again, it continues
+                                                        the search in cap
 
 FIELD is proxies, rate, services, endpoints, or any field of the profile that is
 a whole number or a rate, such as mesh.ports or churn[0].rate. Without an SLO in
 the profile or --slo, propagation.all.p99 must be at most 2s, and nothing may be
 undelivered or diverged.
 
-From the runs, a model of memory, CPU and p99 is fitted, with intervals and a
-check on runs that it has not seen. It predicts other sizes; what is not given
-is as in the runs:
+A model of memory, CPU and p99 is fitted to the runs, with intervals and a check
+on runs that it has not seen. It predicts other sizes; what is not given is as in
+the runs:
 
   xdsbench capacity --grow proxies=100..5000 --predict proxies=20000,rate=15/s
   xdsbench capacity --from cap --predict proxies=20000,services=2000 \
       --replica-cpu 2 --replica-memory 4GiB            no new runs
   xdsbench capacity --from sweep1 --from sweep2 --sizes 1000x500,5000x1000
 
-The model tells apart only what varied in the runs: to learn what a service or a
-mutation costs, add runs with other services and rates by --from. Whatever lies
-outside the measured range is marked.
+The model can only tell apart what varied in the runs: to learn what a service or
+a mutation costs, add runs with other numbers of services and other rates by --from.
+Whatever lies outside the measured range is marked.
 
 Exit code 3 if even the smallest load breaks the SLO.`
 
@@ -103,86 +105,49 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	dir := f.output.folder("capacity-", plan.Base)
 	options.Commands = commandsOf(c, args, dir)
 	show := newProgress(s.stderr, f.output.quiet)
-	outcome, err := capacity.Search(ctx, capacity.Config{
-		Dir: dir, Plan: plan, Run: makeRun,
-		Progress: func(p capacity.Progress) {
-			show.step = stepOf(p)
-			show.update(p.Status)
+	report, err := capacity.Search(ctx, capacity.Config{
+		Dir: dir, Plan: plan, Run: makeRun, Report: options,
+		Progress: func(run string, status harness.Status) {
+			show.step = run + ": "
+			show.update(status)
 		},
 	})
 	show.done()
+	if report == nil {
+		return capacityError(err)
+	}
+	if err := errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, dir)); err != nil {
+		return interruptedOr(ctx, err)
+	}
+	return capacityError(report.Err())
+}
+
+// capacityError gives an error its exit code.
+func capacityError(err error) error {
 	switch {
 	case errors.Is(err, capacity.ErrOtherPlan):
 		return usageError(err)
-	case outcome == nil || err != nil && ctx.Err() == nil:
-		return runError(err)
+	case errors.Is(err, capacity.ErrSLO):
+		return &exitError{code: exitSLO, err: err}
 	}
-	report, err := capacity.Make(dir, plan, outcome, ctx.Err() == nil, options)
-	if err == nil {
-		err = errors.Join(report.Save(dir), printCapacity(s.stdout, report, f.output.format.name, dir))
-	}
-	if err != nil || ctx.Err() != nil {
-		return interruptedOr(ctx, err)
-	}
-	return capacityVerdict(report)
-}
-
-// capacityVerdict turns an answer into the command's exit code.
-func capacityVerdict(r *capacity.Report) error {
-	switch r.Answer.Kind {
-	case capacity.Below:
-		if r.Answer.Value > r.Plan.Grow.From {
-			return &exitError{code: exitFailed, err: errors.New("no soak kept the SLO, and smaller loads were not soaked (see the report)")}
-		}
-		return &exitError{code: exitSLO, err: errors.New("even the smallest load broke the SLO (see the report)")}
-	case capacity.Unknown:
-		return &exitError{code: exitFailed, err: errors.New("the search has no answer (see the report)")}
-	}
-	return nil
+	return runError(err)
 }
 
 // sizing reports on saved runs alone.
 func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
-	report, err := capacity.Make("", nil, nil, true, o)
-	if err != nil {
+	report, err := capacity.FromRuns(f.output.out, o)
+	if report == nil {
 		return usageError(err)
 	}
-	if f.output.out != "" {
-		if err := capacity.NewFolder(f.output.out); err != nil {
-			return usageError(err)
-		}
-		if err := report.Save(f.output.out); err != nil {
-			return err
-		}
-	}
-	return printCapacity(s.stdout, report, f.output.format.name, f.output.out)
+	return errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, f.output.out))
 }
 
-// stepOf is the part of a progress line that says where the search stands.
-func stepOf(p capacity.Progress) string {
-	text := fmt.Sprintf("run %d", p.Run)
-	if p.Searches > 1 {
-		text = fmt.Sprintf("search %d of %d, %s", p.Search, p.Searches, text)
-	}
-	text += fmt.Sprintf(": %s %s", p.Stage, p.Point)
-	if p.Again {
-		text += " again"
-	}
-	if p.Stage != capacity.StageSoak {
-		text += " in " + p.Bracket
-	}
-	return text + ": "
-}
-
-// printCapacity writes a report to the standard output.
+// printCapacity writes a report that is saved in dir; as text, with the folder.
 func printCapacity(w io.Writer, r *capacity.Report, format, dir string) error {
-	switch format {
-	case "json":
-		return r.JSON(w)
-	case "markdown":
-		return r.Markdown(w)
+	if format != "text" {
+		dir = ""
 	}
-	return r.Text(w, dir)
+	return printDocument(w, format, r.Document(dir), r)
 }
 
 // reportCapacity writes the saved report of a search again.

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 // parse reads the flags. Plan is nil if nothing is to be searched. The error
@@ -23,16 +24,17 @@ func (f *capacityFlags) parse(c *cobra.Command, args []string) (capacity.Options
 	errs := []error{f.output.format.check()}
 	add := func(err error) { errs = append(errs, err) }
 	for _, text := range f.predict {
-		w, err := capacity.ParsePredict(text)
-		o.Predict = append(o.Predict, w)
+		size, err := capacity.ParsePredict(text)
+		o.Predict = append(o.Predict, size)
 		add(err)
 	}
 	var err error
 	o.Sizes, err = capacity.ParseSizes(f.sizes)
 	add(err)
 	if f.replicaMemory != "" {
-		if o.ReplicaMemory, err = capacity.ParseBytes(f.replicaMemory); err != nil {
-			add(fmt.Errorf("--replica-memory: %w", err))
+		bytes, lower, err := metric.ParseLimit("controlPlane.peakRSSBytes", f.replicaMemory)
+		if o.ReplicaMemory = bytes; err != nil || lower || bytes <= 0 {
+			add(fmt.Errorf("--replica-memory: %q: want a size above 0, such as 4GiB or 512MiB", f.replicaMemory))
 		}
 	}
 	if f.replicaCPU < 0 || c.Flags().Changed("replica-cpu") && f.replicaCPU == 0 {
@@ -60,7 +62,7 @@ func (f *capacityFlags) plan(profile *profiles.Profile) (*capacity.Plan, error) 
 	tolerance, errTolerance := parseShare("--tolerance", f.tolerance)
 	soak, errSoak := f.soakOf(profile)
 	plan := &capacity.Plan{
-		Schema: capacity.PlanSchema, Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
+		Base: base, Grow: grow, Step: f.step, Tolerance: tolerance, Repeat: f.repeat,
 		Soak: metav1.Duration{Duration: soak}, DefaultSLO: byDefault, Kubeconfig: f.apiServer.kubeconfig, Context: f.apiServer.context,
 	}
 	if errTolerance != nil {
@@ -115,11 +117,8 @@ func commandsOf(c *cobra.Command, args []string, dir string) []string {
 
 // quoted makes a word one word of a shell.
 func quoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !slices.Contains([]rune(plainRunes), r) }) {
+	if regexp.MustCompile(`^[\w./=:,%@+-]+$`).MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// plainRunes need no quotes in a shell.
-const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%@+"

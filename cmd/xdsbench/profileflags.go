@@ -68,7 +68,7 @@ func (f *profileFlags) resolve(c *cobra.Command, args []string) (*profiles.Profi
 			return nil, err
 		}
 	}
-	return p, harness.Validate(p)
+	return p, nil
 }
 
 func (f *profileFlags) load(args, settings []string) (*profiles.Profile, error) {
@@ -76,10 +76,10 @@ func (f *profileFlags) load(args, settings []string) (*profiles.Profile, error) 
 	case f.file != "" && len(args) > 0:
 		return nil, errors.New("both a profile's name and -f are given: give one of them")
 	case f.file != "":
-		return profiles.LoadFile(f.file, settings)
+		return profiles.LoadFile(f.file, settings, harness.Validate)
 	case len(args) > 0:
-		return profiles.Load(args[0], settings)
+		return profiles.Load(args[0], settings, harness.Validate)
 	default:
-		return profiles.Load("quickstart", settings)
+		return profiles.Load("quickstart", settings, harness.Validate)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -61,12 +60,8 @@ func listProfiles(s streams) error {
 }
 
 func checkProfile(s streams, file string) error {
-	p, err := profiles.LoadFile(file, nil)
-	if err == nil {
-		err = harness.Validate(p)
-	}
-	if err != nil {
-		return usageError(errors.Join(err))
+	if _, err := profiles.LoadFile(file, nil, harness.Validate); err != nil {
+		return usageError(err)
 	}
 	fmt.Fprintf(s.stdout, "%s: valid\n", file)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/internal/rate"
 	"github.com/xdsbench/xdsbench/proxyconfig"
@@ -65,7 +66,7 @@ func proxiesCommand(s streams) *cobra.Command {
 	flags.IntVar(&spec.Count, "count", spec.Count, "number of fake proxies")
 	flags.StringVar(&spec.Variant, "variant", spec.Variant, "xDS variant: sotw, delta or mixed")
 	flags.StringVar(&f.connectRate, "connect-rate", spec.ConnectRate.String(), "how many connect per second")
-	flags.StringVar(&f.kind, "kind", fakeproxy.KindSidecar, "node type: "+strings.Join(fakeproxy.Kinds(), ", "))
+	flags.StringVar(&f.kind, "kind", node.Sidecar, "node type: "+strings.Join(node.Kinds(), ", "))
 	flags.StringVar(&f.cfg.Namespace, "namespace", "default", "the namespace they claim to be in")
 	flags.DurationVar(&f.duration, "duration", 0, "how long to stay; 0 is until Ctrl-C")
 	flags.BoolVar(&f.dump, "dump", false, "print what one proxy holds, and end")
@@ -85,7 +86,7 @@ func (f *proxiesFlags) resolve(args []string) error {
 		f.cfg.Spec.ConnectRate = perSecond
 	}
 	errs = append(errs, f.format.check())
-	f.cfg.Spec.Kinds = fakeproxy.KindShares{f.kind: 1}
+	f.cfg.Spec.Kinds = node.Shares{f.kind: 1}
 	if f.duration < 0 {
 		errs = append(errs, fmt.Errorf("--duration: %s: must be 0s or more", f.duration))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
@@ -70,6 +71,17 @@ func printerFor(format string) (printer, error) {
 	default:
 		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
 	}
+}
+
+// printDocument writes what an experiment found: as JSON, or a document of it.
+func printDocument(w io.Writer, format string, d *doc.Document, found any) error {
+	switch format {
+	case "json":
+		return file.EncodeJSON(w, found)
+	case "markdown":
+		return d.Markdown(w)
+	}
+	return d.Text(w, terminal(w))
 }
 
 // terminal returns how text is written to w: in colour and as wide as the window if it

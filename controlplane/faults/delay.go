@@ -12,23 +12,13 @@ import (
 // maxDelay bounds the delays that can be asked for.
 const maxDelay = time.Hour
 
-// delay is a sum of terms, each drawn anew for every push and proxy but for
+// delay is a sum of terms, each drawn for every push to every proxy, except for
 // spread, which is fixed per proxy.
 type delay struct{ terms []delayTerm }
 
-// delayTerm is one term: "10ms", "uniform(1ms,5ms)", "exponential(10ms)" (its
-// mean) or "spread(100ms)" (uniform over the proxies).
-type delayTerm struct {
-	kind string
-	a, b time.Duration
-}
-
-const (
-	delayConstant    = "constant"
-	delayUniform     = "uniform"
-	delayExponential = "exponential"
-	delaySpread      = "spread"
-)
+// delayTerm returns a delay in nanoseconds, for a proxy whose place in the spread
+// is from 0 to 1.
+type delayTerm func(rng *rand.Rand, place float64) float64
 
 // set parses terms joined by "+".
 func (d *delay) set(value string) error {
@@ -43,50 +33,56 @@ func (d *delay) set(value string) error {
 	return nil
 }
 
+// parseDelayTerm parses "10ms", "uniform(1ms,5ms)", "exponential(10ms)" (its
+// mean) or "spread(100ms)" (uniform over the proxies).
 func parseDelayTerm(text string) (delayTerm, error) {
 	kind, rest, call := strings.Cut(text, "(")
 	if !call {
-		kind, rest = delayConstant, text+")"
+		rest = text + ")"
 	}
 	inner, closed := strings.CutSuffix(rest, ")")
 	if !closed {
-		return delayTerm{}, fmt.Errorf("%q has no closing parenthesis", text)
+		return nil, fmt.Errorf("%q has no closing parenthesis", text)
 	}
-	var args []time.Duration
-	for arg := range strings.SplitSeq(inner, ",") {
-		parsed, err := time.ParseDuration(strings.TrimSpace(arg))
-		if err != nil {
-			return delayTerm{}, fmt.Errorf("%q is not a duration; write it like 10ms", arg)
-		}
-		if parsed < 0 || parsed > maxDelay {
-			return delayTerm{}, fmt.Errorf("%s must be from 0 to %s", parsed, maxDelay)
-		}
-		args = append(args, parsed)
+	args, err := parseArguments(inner)
+	if err != nil {
+		return nil, err
 	}
+	first, last := args[0], args[len(args)-1]
 	switch {
-	case (kind == delayConstant || kind == delayExponential || kind == delaySpread) && len(args) == 1:
-		return delayTerm{kind: kind, a: args[0]}, nil
-	case kind == delayUniform && len(args) == 2 && args[0] <= args[1]:
-		return delayTerm{kind: kind, a: args[0], b: args[1]}, nil
+	case !call && len(args) == 1:
+		return func(*rand.Rand, float64) float64 { return first }, nil
+	case kind == "exponential" && len(args) == 1:
+		return func(rng *rand.Rand, _ float64) float64 { return first * rng.ExpFloat64() }, nil
+	case kind == "spread" && len(args) == 1:
+		return func(_ *rand.Rand, place float64) float64 { return first * place }, nil
+	case kind == "uniform" && len(args) == 2 && first <= last:
+		return func(rng *rand.Rand, _ float64) float64 { return first + rng.Float64()*(last-first) }, nil
 	}
-	return delayTerm{}, errors.New("must be a sum of terms such as 10ms, uniform(1ms,5ms), exponential(10ms) and spread(100ms)")
+	return nil, errors.New("must be a sum of terms such as 10ms, uniform(1ms,5ms), exponential(10ms) and spread(100ms)")
 }
 
-// draw returns the delay of one push to one proxy, whose place in the spread is
-// from 0 to 1.
+// parseArguments returns durations that are separated by commas, in nanoseconds.
+func parseArguments(text string) ([]float64, error) {
+	var args []float64
+	for arg := range strings.SplitSeq(text, ",") {
+		parsed, err := time.ParseDuration(strings.TrimSpace(arg))
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a duration; write it like 10ms", arg)
+		}
+		if parsed < 0 || parsed > maxDelay {
+			return nil, fmt.Errorf("%s must be from 0 to %s", parsed, maxDelay)
+		}
+		args = append(args, float64(parsed))
+	}
+	return args, nil
+}
+
+// draw returns the delay of one push to one proxy.
 func (d *delay) draw(rng *rand.Rand, place float64) time.Duration {
 	var sum float64
 	for _, term := range d.terms {
-		switch term.kind {
-		case delayConstant:
-			sum += float64(term.a)
-		case delayUniform:
-			sum += float64(term.a) + rng.Float64()*float64(term.b-term.a)
-		case delayExponential:
-			sum += rng.ExpFloat64() * float64(term.a)
-		case delaySpread:
-			sum += place * float64(term.a)
-		}
+		sum += term(rng, place)
 	}
 	return time.Duration(math.Round(sum))
 }

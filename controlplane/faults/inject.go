@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,24 +14,21 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// Injector decides what goes wrong and keeps the record of it. On a nil
-// Injector nothing goes wrong. Its predicates only tell what is wanted; what
-// has been done about it, the methods that begin with Record are told.
+// Injector decides what goes wrong and keeps the record of it. With a nil
+// Injector nothing goes wrong. Its predicates have no side effects; the caller
+// reports what it has done to the methods that begin with Record.
 type Injector struct {
 	want  settings
 	timer *preciseTimer
 
 	silent atomic.Bool
 
-	mu       sync.Mutex
-	rng      *rand.Rand
-	record   Record                  // but for what the other fields hold
-	unserved map[string]struct{}     // proxies
-	early    map[string]struct{}     // proxies
-	late     map[string]struct{}     // proxies
-	stale    map[StaleCluster]string // version sent last
-	updates  map[string]int          // changes per cluster
-	changes  int                     // changes in all, for the choice of lost ones
+	mu      sync.Mutex
+	rng     *rand.Rand
+	record  Record                  // except for Stale
+	stale   map[StaleCluster]string // version sent last
+	updates map[string]int          // per cluster
+	total   int                     // of updates, for the choice of lost ones
 }
 
 // New reads the fault variables of environ. It returns nil if there is none.
@@ -40,20 +38,35 @@ func New(environ map[string]string) (*Injector, error) {
 		return nil, err
 	}
 	return &Injector{
-		want:     s,
-		timer:    &preciseTimer{},
-		rng:      rand.New(rand.NewPCG(s.seed, 0)),
-		record:   Record{Delays: []time.Duration{}, Unanswered: make(map[string]int)},
-		unserved: make(map[string]struct{}),
-		early:    make(map[string]struct{}),
-		late:     make(map[string]struct{}),
-		stale:    make(map[StaleCluster]string),
-		updates:  make(map[string]int),
+		want:  s,
+		timer: &preciseTimer{},
+		rng:   rand.New(rand.NewPCG(s.seed, 0)),
+		// Lists are empty in JSON, not null.
+		record: Record{
+			Settings: s.values, Delays: []time.Duration{}, Unserved: []string{}, Lost: []LostUpdate{},
+			Early: []string{}, Late: []string{}, Unanswered: make(map[string]int),
+		},
+		stale:   make(map[StaleCluster]string),
+		updates: make(map[string]int),
 	}, nil
 }
 
-// Run makes the calls that At arranges, until ctx is done. Serving begins with
-// it.
+// update changes the record.
+func (f *Injector) update(change func(r *Record)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(&f.record)
+}
+
+// insert adds a name to a sorted list, unless it is there.
+func insert(list *[]string, name string) {
+	if i, found := slices.BinarySearch(*list, name); !found {
+		*list = slices.Insert(*list, i, name)
+	}
+}
+
+// Run makes the calls scheduled by At until ctx is done. It must begin when
+// serving does.
 func (f *Injector) Run(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -64,14 +77,14 @@ func (f *Injector) Run(ctx context.Context) error {
 	return f.timer.run(ctx)
 }
 
-// At arranges for call at due, from the goroutine of Run. After the end of Run
-// it does nothing.
+// At schedules call for due, on the goroutine of Run. After the end of Run it
+// does nothing.
 func (f *Injector) At(due time.Time, call func()) { f.timer.at(due, call) }
 
 // Delays tells whether pushes are held back.
 func (f *Injector) Delays() bool { return f != nil && len(f.want.delay.terms) > 0 }
 
-// DrawDelay returns for how long to hold back the next push to a proxy.
+// DrawDelay returns how long to hold back the next push to a proxy.
 func (f *Injector) DrawDelay(proxy string) time.Duration {
 	place := f.want.place(EnvDelay, proxy)
 	f.mu.Lock()
@@ -79,15 +92,15 @@ func (f *Injector) DrawDelay(proxy string) time.Duration {
 	return f.want.delay.draw(f.rng, place)
 }
 
-// RecordDelay records for how long a push was held back in fact.
+// RecordDelay records how long a push was actually held back.
 func (f *Injector) RecordDelay(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.record.Delays) >= maxRecordedDelays {
-		f.record.DelaysOmitted++
-		return
-	}
-	f.record.Delays = append(f.record.Delays, d)
+	f.update(func(r *Record) {
+		if len(r.Delays) < maxRecordedDelays {
+			r.Delays = append(r.Delays, d)
+		} else {
+			r.DelaysOmitted++
+		}
+	})
 }
 
 // Unserved tells whether a proxy gets no pushes.
@@ -95,25 +108,24 @@ func (f *Injector) Unserved(proxy string) bool {
 	return f != nil && f.want.chosen(f.want.unserved, EnvUnserved, proxy)
 }
 
-// RecordUnserved records an unserved proxy, and how many pushes it did not get.
+// RecordUnserved records an unserved proxy and the number of pushes that it did
+// not get.
 func (f *Injector) RecordUnserved(proxy string, pushes int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unserved[proxy] = struct{}{}
-	f.record.UnservedPushes += pushes
+	f.update(func(r *Record) { insert(&r.Unserved, proxy); r.UnservedPushes += pushes })
 }
 
-// Stale tells whether a proxy keeps the first endpoints of a cluster for ever.
+// Stale tells whether a proxy always gets the endpoints of a cluster that it got
+// first.
 func (f *Injector) Stale(proxy, cluster string) bool {
 	return f != nil && f.want.chosen(f.want.stale, EnvStale, proxy, cluster)
 }
 
 // RecordStale records the version of a stale load assignment that was sent.
 func (f *Injector) RecordStale(proxy, cluster, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.StaleResources++
-	f.stale[StaleCluster{Proxy: proxy, Cluster: cluster}] = version
+	f.update(func(r *Record) {
+		r.StaleResources++
+		f.stale[StaleCluster{Proxy: proxy, Cluster: cluster}] = version
+	})
 }
 
 // Disordered tells whether a proxy gets endpoints before clusters.
@@ -123,14 +135,11 @@ func (f *Injector) Disordered(proxy string) bool {
 
 // RecordEarly records resources that were sent before what names them.
 func (f *Injector) RecordEarly(proxy string, resources int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.early[proxy] = struct{}{}
-	f.record.EarlyResources += resources
+	f.update(func(r *Record) { insert(&r.Early, proxy); r.EarlyResources += resources })
 }
 
-// LateClusters is after which time proxies get the second half of their
-// clusters; 0 is at once.
+// LateClusters is how much later proxies get the second half of their clusters; 0
+// for no fault.
 func (f *Injector) LateClusters() time.Duration {
 	if f == nil {
 		return 0
@@ -140,10 +149,7 @@ func (f *Injector) LateClusters() time.Duration {
 
 // RecordLate records clusters that a proxy gets late.
 func (f *Injector) RecordLate(proxy string, clusters int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.late[proxy] = struct{}{}
-	f.record.LateClusters += clusters
+	f.update(func(r *Record) { insert(&r.Late, proxy); r.LateClusters += clusters })
 }
 
 // Unanswered tells whether a type is never sent on streams of a variant.
@@ -153,33 +159,27 @@ func (f *Injector) Unanswered(delta bool, t xds.Type) bool {
 
 // RecordUnanswered records a request that gets no answer.
 func (f *Injector) RecordUnanswered(delta bool, t xds.Type) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.Unanswered[streamType(delta, t)]++
+	f.update(func(r *Record) { r.Unanswered[streamType(delta, t)]++ })
 }
 
 func (f *Injector) fallSilent() {
 	f.silent.Store(true)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.SilentFrom = time.Now()
+	f.update(func(r *Record) { r.SilentFrom = time.Now() })
 }
 
-// Silent tells whether nothing is sent any more.
+// Silent tells whether the control plane no longer sends anything.
 func (f *Injector) Silent() bool { return f != nil && f.silent.Load() }
 
-// SilentHTTP tells whether pages do not answer any more.
+// SilentHTTP tells whether its pages no longer answer.
 func (f *Injector) SilentHTTP() bool { return f.Silent() && f.want.silentHTTP }
 
-// RecordSilenced records responses that are not sent for silence.
+// RecordSilenced records responses that are not sent because of silence.
 func (f *Injector) RecordSilenced(responses int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.SilencedResponses += responses
+	f.update(func(r *Record) { r.SilencedResponses += responses })
 }
 
-// Duplicate inserts copies of some responses after them, drawn by chance, and
-// records that. resources counts those of a response.
+// Duplicate draws some of the responses, inserts a copy after each and records
+// that. resources returns the number of resources of a response.
 func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R {
 	if f == nil || f.want.duplicate == 0 {
 		return responses
@@ -199,8 +199,8 @@ func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R 
 	return out
 }
 
-// LoseUpdates counts updates of clusters that have been sent before, in order,
-// and returns and records those that are to be lost.
+// LoseUpdates counts one update of each cluster, in order, and returns and
+// records those that must be lost.
 func (f *Injector) LoseUpdates(clusters []string) []string {
 	if f == nil || f.want.lost == 0 {
 		return nil
@@ -210,8 +210,8 @@ func (f *Injector) LoseUpdates(clusters []string) []string {
 	var lost []string
 	for _, name := range clusters {
 		f.updates[name]++
-		f.changes++
-		if f.changes%f.want.lost == 0 {
+		f.total++
+		if f.total%f.want.lost == 0 {
 			lost = append(lost, name)
 			f.record.Lost = append(f.record.Lost, LostUpdate{Cluster: name, Update: f.updates[name]})
 		}
@@ -219,7 +219,7 @@ func (f *Injector) LoseUpdates(clusters []string) []string {
 	return lost
 }
 
-// Burn spends the CPU time that a push costs more, by this thread's own CPU
+// Burn spends the CPU time that is added to a push, by this thread's own CPU
 // clock, so that preemption does not count. It returns and records what was
 // spent.
 func (f *Injector) Burn() time.Duration {
@@ -233,10 +233,7 @@ func (f *Injector) Burn() time.Duration {
 		spin()
 	}
 	spent := threadCPU() - began
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.record.BurnedPushes++
-	f.record.BurnedSeconds += spent.Seconds()
+	f.update(func(r *Record) { r.BurnedPushes++; r.BurnedSeconds += spent.Seconds() })
 	return spent
 }
 

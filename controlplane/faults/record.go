@@ -15,15 +15,16 @@ import (
 type Record struct {
 	// Settings are the fault variables as they were given.
 	Settings map[string]string `json:"settings"`
-	// Delays are the times, in nanoseconds, for which pushes were held back, one
-	// per push and proxy: measured, not asked for. At most a million are kept,
-	// DelaysOmitted counts the others.
+	// Delays are the times in nanoseconds for which pushes were held back, as
+	// measured, one per push and proxy. At most a million are kept; DelaysOmitted
+	// counts the others.
 	Delays        []time.Duration `json:"delays"`
 	DelaysOmitted int             `json:"delaysOmitted,omitempty"`
-	// Unserved are the proxies that get no pushes, and how many that were.
+	// Unserved are the proxies that get no pushes, UnservedPushes how many pushes
+	// they would have got.
 	Unserved       []string `json:"unserved"`
 	UnservedPushes int      `json:"unservedPushes"`
-	// Stale are the clusters that proxies now hold wrongly after a stale push;
+	// Stale are the clusters of which proxies hold an old state after a stale push;
 	// StaleResources counts all resources sent with an old state.
 	Stale          []StaleCluster `json:"stale"`
 	StaleResources int            `json:"staleResources"`
@@ -36,18 +37,18 @@ type Record struct {
 	// name them, EarlyResources how many.
 	Early          []string `json:"early"`
 	EarlyResources int      `json:"earlyResources"`
-	// Late are the proxies that got half of their clusters late, LateClusters how
-	// many in all.
+	// Late are the proxies whose second half of clusters comes late, LateClusters
+	// how many clusters that is in all.
 	Late         []string `json:"late"`
 	LateClusters int      `json:"lateClusters"`
 	// Unanswered counts the requests that got no answer, by variant and type, such
 	// as "sotw/cds".
 	Unanswered map[string]int `json:"unanswered"`
-	// SilentFrom is since when nothing is sent any more, if that is so, and
-	// SilencedResponses how many responses were not sent for it.
+	// SilentFrom is when the control plane stopped sending, zero if it has not;
+	// SilencedResponses is how many responses were not sent because of that.
 	SilentFrom        time.Time `json:"silentFrom,omitzero"`
 	SilencedResponses int       `json:"silencedResponses"`
-	// BurnedPushes each cost the CPU time asked for, BurnedSeconds in all.
+	// BurnedPushes had CPU time added to them, BurnedSeconds in all.
 	BurnedPushes  int     `json:"burnedPushes"`
 	BurnedSeconds float64 `json:"burnedSeconds"`
 }
@@ -74,13 +75,9 @@ func (f *Injector) Record(version func(cluster string) string) Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.record
-	r.Settings = maps.Clone(f.want.values)
-	r.Delays = slices.Clone(r.Delays)
-	r.Unserved = slices.Sorted(maps.Keys(f.unserved))
-	r.Early = slices.Sorted(maps.Keys(f.early))
-	r.Late = slices.Sorted(maps.Keys(f.late))
+	r.Delays, r.Lost = slices.Clone(r.Delays), slices.Clone(r.Lost)
+	r.Unserved, r.Early, r.Late = slices.Clone(r.Unserved), slices.Clone(r.Early), slices.Clone(r.Late)
 	r.Unanswered = maps.Clone(r.Unanswered)
-	r.Lost = append([]LostUpdate{}, r.Lost...)
 	r.Stale = []StaleCluster{}
 	for pair, sent := range f.stale {
 		if current := version(pair.Cluster); current != "" && current != sent {

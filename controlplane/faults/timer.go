@@ -29,7 +29,7 @@ type timedCall struct {
 	call func()
 }
 
-// at arranges for call at due, after all calls of the same instant. After the
+// at schedules call for due, after earlier calls of the same instant. After the
 // end of run it does nothing.
 func (t *preciseTimer) at(due time.Time, call func()) {
 	t.mu.Lock()
@@ -69,7 +69,7 @@ func (t *preciseTimer) run(ctx context.Context) error {
 		t.wakeLocked()
 	})
 	defer stop()
-	// Never unlocked: the thread, whose slack is changed, ends with the goroutine.
+	// Never unlocked: the thread, whose timer slack is changed, ends with the goroutine.
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, up to 50 µs late
 	for ctx.Err() == nil {
@@ -83,7 +83,8 @@ func (t *preciseTimer) run(ctx context.Context) error {
 	return nil
 }
 
-// next returns the call that is due, or how long to wait for it: nil for ever.
+// next returns the call that is due, or else how long to wait for it: nil means
+// until woken.
 func (t *preciseTimer) next() (call func(), timeout *unix.Timespec) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

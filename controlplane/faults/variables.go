@@ -40,7 +40,7 @@ type settings struct {
 	delay        delay
 	unserved     float64 // share of proxies
 	stale        float64 // share of (proxy, cluster)
-	lost         int     // every lost-th update of a cluster; 0 for none
+	lost         int     // every Nth endpoint update; 0 for none
 	duplicate    float64 // share of the responses of pushes
 	cpu          time.Duration
 	order        float64         // share of proxies
@@ -52,9 +52,9 @@ type settings struct {
 	file         string // where the record goes at the end; empty for nowhere
 }
 
-// parse reads the variables of environ. The error joins every bad value, each
-// naming its variable. An unknown name is an error: a fault that is not
-// injected proves nothing.
+// parse reads the fault variables of environ. The error joins all bad values,
+// each with the name of its variable. An unknown name is an error: a fault that
+// is not injected proves nothing.
 func parse(environ map[string]string) (settings, error) {
 	s := settings{values: make(map[string]string), seed: 1, silentAfter: -1}
 	vars := env.Setters{
@@ -73,7 +73,7 @@ func parse(environ map[string]string) (settings, error) {
 		EnvFile:         func(value string) error { s.file = value; return nil },
 	}
 	err := vars.Read(environ, prefix, func(name, value string) error {
-		return fmt.Errorf("%s=%q: there is no such fault; there are %s",
+		return fmt.Errorf("%s=%q: there is no such fault; known are %s",
 			name, value, strings.Join(slices.Sorted(maps.Keys(vars)), ", "))
 	})
 	for name, value := range environ {

@@ -22,12 +22,12 @@ import (
 	"github.com/xdsbench/xdsbench/result"
 )
 
-// Schema names the layout of a calibration in JSON.
-const Schema = "xdsbench/calibration/v1"
+// schema names the layout of a calibration in JSON.
+const schema = "xdsbench/calibration/v1"
 
-// LeastProxies is the smallest fleet that Run accepts: with fewer, shares
-// of the fleet may choose nobody.
-const LeastProxies = 20
+// minProxies is the smallest fleet that Run accepts: in a smaller one, a share of the
+// fleet may be nobody.
+const minProxies = 20
 
 // Config says how to calibrate.
 type Config struct {
@@ -46,33 +46,6 @@ type Config struct {
 	Progress func(run, runs int, s harness.Status)
 }
 
-// Report is what was injected against what was measured.
-type Report struct {
-	Schema      string              `json:"schema"`
-	Pass        bool                `json:"pass"`
-	Proxies     int                 `json:"proxies"`
-	Lines       []Line              `json:"lines"`
-	Environment *result.Environment `json:"environment,omitempty"`
-	// Warnings are reasons to doubt a line: a busy machine, for the most part.
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-// Line compares one number. Times are seconds.
-type Line struct {
-	// Fault is what was injected, Figure which number of the result shows it.
-	Fault  string `json:"fault"`
-	Figure string `json:"figure"`
-	// Unit is "s" for times and empty for counts.
-	Unit     string  `json:"unit,omitempty"`
-	Injected float64 `json:"injected"`
-	Measured float64 `json:"measured"`
-	// Tolerance is how far Measured may lie from Injected; counts must be equal.
-	Tolerance float64 `json:"tolerance"`
-	Pass      bool    `json:"pass"`
-	// Problem says what is wrong where the numbers alone do not.
-	Problem string `json:"problem,omitempty"`
-}
-
 // scenario is one run of a calibration.
 type scenario struct {
 	name  string
@@ -88,28 +61,27 @@ type outcome struct {
 	record faults.Record
 }
 
-// Run runs the harness against known faults. The error says that a run
-// failed; whether it measures right is in the Report.
+// Run runs the harness against known faults. The error says that a run failed;
+// whether the harness measures correctly is in the Report.
 func Run(ctx context.Context, cfg Config) (*Report, error) {
-	if cfg.Proxies < LeastProxies {
-		return nil, fmt.Errorf("%w: proxies: %d: calibrating needs %d at least", harness.ErrInvalid, cfg.Proxies, LeastProxies)
+	if cfg.Proxies < minProxies {
+		return nil, fmt.Errorf("%w: proxies: %d: calibrating needs at least %d", harness.ErrInvalid, cfg.Proxies, minProxies)
 	}
-	dir, err := filepath.Abs(cfg.Dir)
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err == nil {
+		err = os.MkdirAll(cfg.Dir, 0o755)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("calibrate: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("calibrate: %w", err)
-	}
-	cfg.Dir = dir
-	c := &Report{Schema: Schema, Proxies: cfg.Proxies, Pass: true}
-	scenarios := scenarios(cfg)
+	r := &Report{Schema: schema, Proxies: cfg.Proxies, Pass: true}
+	list := scenarios(cfg)
 	var baseline *outcome
-	for i := range scenarios {
-		s := &scenarios[i]
+	for i := range list {
+		s := &list[i]
 		o, err := s.run(ctx, cfg, func(status harness.Status) {
 			if cfg.Progress != nil {
-				cfg.Progress(i+1, len(scenarios), status)
+				cfg.Progress(i+1, len(list), status)
 			}
 		})
 		if err != nil {
@@ -120,32 +92,32 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		}
 		if baseline == nil {
 			baseline = o
-			c.Environment = o.result.Environment
+			r.Environment = o.result.Environment
 		}
-		c.Lines = append(c.Lines, s.check(s, baseline, o)...)
-		c.Warnings = append(c.Warnings, doubts(s.name, o)...)
+		r.add(s.check(s, baseline, o)...)
+		r.Warnings = append(r.Warnings, o.warnings(s.name)...)
 	}
-	for _, line := range c.Lines {
-		c.Pass = c.Pass && line.Pass
-	}
-	return c, nil
+	return r, nil
 }
 
-// doubts lists what makes a run's figures doubtful.
-func doubts(name string, o *outcome) []string {
+// warnings say what makes a run's figures questionable.
+func (o *outcome) warnings(name string) []string {
 	r := o.result
-	var out []string
+	var all []string
+	warn := func(format string, args ...any) {
+		all = append(all, fmt.Sprintf("run %q: "+format, append([]any{name}, args...)...))
+	}
 	if r.Harness != nil && r.Harness.Saturated {
-		out = append(out, fmt.Sprintf("run %q: the harness was the bottleneck: %s", name, strings.Join(r.Harness.Reasons, "; ")))
+		warn("the harness was the bottleneck: %s", strings.Join(r.Harness.Reasons, "; "))
 	}
 	if pushes := len(o.record.Delays); pushes > 0 && int64(pushes) != r.Propagation.Deliveries {
-		out = append(out, fmt.Sprintf("run %q: the control plane merged changes (%d pushes for %d deliveries), for the machine was busy: its delays compare badly",
-			name, pushes, r.Propagation.Deliveries))
+		warn("the control plane merged changes because the machine was busy (%d pushes for %d deliveries): its delays cannot be compared well",
+			pushes, r.Propagation.Deliveries)
 	}
 	for _, problem := range r.Errors {
-		out = append(out, fmt.Sprintf("run %q: %s", name, problem))
+		warn("%s", problem)
 	}
-	return out
+	return all
 }
 
 // The load of a calibration: enough deliveries for a p99, at a pace that leaves
@@ -156,7 +128,7 @@ const (
 	fullSteady        = 4 * time.Second
 	quickSteady       = 2 * time.Second
 	delayDrain        = 10 * time.Second
-	// faultDrain ends on its limit, since some pairs are never reached.
+	// faultDrain always runs to its end, since some pairs are never delivered.
 	faultDrain = 2 * time.Second
 )
 

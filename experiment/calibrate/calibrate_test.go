@@ -8,6 +8,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/experiment/calibrate"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/doc"
 )
 
 func small(t *testing.T) calibrate.Config {
@@ -65,8 +66,9 @@ func TestTooSmallFleetIsRefused(t *testing.T) {
 	}
 }
 
-func TestTableShowsVerdictsAndProblems(t *testing.T) {
-	c := calibrate.Report{
+func TestReportShowsVerdictsAndProblems(t *testing.T) {
+	t.Parallel()
+	r := calibrate.Report{
 		Proxies: 500,
 		Lines: []calibrate.Line{
 			{Fault: "delay 10ms", Figure: "p50", Unit: "s", Injected: 0.010, Measured: 0.0102, Tolerance: 0.001, Pass: true},
@@ -75,11 +77,11 @@ func TestTableShowsVerdictsAndProblems(t *testing.T) {
 		Warnings: []string{"busy"},
 	}
 	var out strings.Builder
-	if err := c.Text(&out); err != nil {
+	if err := r.Document().Text(&out, doc.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"FAIL  1 of 2", "500 proxies", "10.00 ms", "10.20 ms", "± 1.00 ms", "pass", "15", "exact",
+		"FAIL  calibration: 1 of 2 figures agree", "500 proxies", "10 ms", "10.2 ms", "+200 µs", "± 1 ms", "pass", "15", "exact",
 		"unserved proxies: by name: a was not found", "Warning  busy",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -51,21 +51,26 @@ func checkBaseline(_ *scenario, _, run *outcome) []Line {
 }
 
 func checkConstant(s *scenario, baseline, run *outcome) []Line {
-	fault := "delay " + strings.TrimSuffix(s.env[faults.EnvDelay], "+"+spread)
-	var lines []Line
-	for _, q := range []float64{0.50, 0.99} {
-		lines = append(lines, delayLine(fault, q,
-			run.injected(q)-baseline.injected(q), run.measured(q)-baseline.measured(q)))
-	}
-	return append(lines, complete(fault, run))
+	return delayLines(strings.TrimSuffix(s.env[faults.EnvDelay], "+"+spread), run, func(q float64) (injected, measured float64) {
+		return run.injected(q) - baseline.injected(q), run.measured(q) - baseline.measured(q)
+	})
 }
 
 func checkDistribution(s *scenario, baseline, run *outcome) []Line {
-	fault := "delay " + s.env[faults.EnvDelay]
 	cost := baseline.measured(0.50) - baseline.injected(0.50)
+	return delayLines(s.env[faults.EnvDelay], run, func(q float64) (injected, measured float64) {
+		return run.injected(q), run.measured(q) - cost
+	})
+}
+
+// delayLines compare the median and the p99 of a delay, in seconds, and check that
+// nothing was lost.
+func delayLines(delay string, run *outcome, at func(q float64) (injected, measured float64)) []Line {
+	fault := "delay " + delay
 	var lines []Line
 	for _, q := range []float64{0.50, 0.99} {
-		lines = append(lines, delayLine(fault, q, run.injected(q), run.measured(q)-cost))
+		injected, measured := at(q)
+		lines = append(lines, delayLine(fault, q, injected, measured))
 	}
 	return append(lines, complete(fault, run))
 }

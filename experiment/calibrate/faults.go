@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/controlplane/faults"
+	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/rows"
-	"github.com/xdsbench/xdsbench/mesh"
 )
 
 // smallFleet is the size below which larger shares are chosen, so that every
-// fault hits somebody.
+// fault affects somebody.
 const smallFleet = 200
 
 // faultScenario is the run with everything but delays.
@@ -31,77 +31,74 @@ func faultScenario(cfg Config) scenario {
 	}}
 }
 
-// prediction is what the record says that a result must show.
+// prediction is what a result must show according to the record.
 type prediction struct {
 	unserved    map[string]bool // proxies
 	lost        map[uint64]bool // mutations
 	undelivered map[string]int  // pairs, by proxy
 	diverged    map[string]int  // clusters, by proxy
-	mutations   map[uint64]fate
+	mutations   map[uint64]pairs
 }
 
-// fate is what becomes of the pairs of one mutation.
-type fate struct{ delivered, coalesced, undelivered int }
+// pairs is how the pairs of one mutation end.
+type pairs struct{ delivered, coalesced, undelivered int }
 
 // predict follows the mutations in order. Each is one update of its service's
 // one cluster.
 func predict(run *outcome) *prediction {
 	p := &prediction{
 		unserved: make(map[string]bool), lost: make(map[uint64]bool),
-		undelivered: make(map[string]int), diverged: make(map[string]int), mutations: make(map[uint64]fate),
+		undelivered: make(map[string]int), diverged: make(map[string]int), mutations: make(map[uint64]pairs),
 	}
 	for _, name := range run.record.Unserved {
 		p.unserved[name] = true
 	}
-	stale := make(map[string]map[string]bool) // proxies by cluster
+	stale := make(map[faults.StaleCluster]bool)
 	for _, pair := range run.record.Stale {
-		if stale[pair.Cluster] == nil {
-			stale[pair.Cluster] = make(map[string]bool)
-		}
-		stale[pair.Cluster][pair.Proxy] = true
+		stale[pair] = true
 	}
 	lost := make(map[faults.LostUpdate]bool)
 	for _, update := range run.record.Lost {
 		lost[update] = true
 	}
 	for cluster, changes := range byCluster(run.result.MutationRows) {
-		last := 0 // the newest update that was not lost, counted from 1
+		pushed := 0 // the newest update that was not lost, counted from 1
 		for i, row := range changes {
 			p.lost[row.Seq] = lost[faults.LostUpdate{Cluster: cluster, Update: i + 1}]
 			if !p.lost[row.Seq] {
-				last = i + 1
+				pushed = i + 1
 			}
 		}
-		p.follow(run.result.ProxyRows, changes, stale[cluster], last)
+		for _, proxy := range run.result.ProxyRows {
+			received := pushed
+			if p.unserved[proxy.Name] || stale[faults.StaleCluster{Proxy: proxy.Name, Cluster: cluster}] {
+				received = 0
+			}
+			p.follow(proxy.Name, changes, received)
+		}
 	}
 	return p
 }
 
-// follow adds the fate of one cluster's mutations, of which those after the
-// last one that was pushed reach nobody.
-func (p *prediction) follow(proxies []rows.Proxy, changes []rows.Mutation, stale map[string]bool, last int) {
-	for _, proxy := range proxies {
-		reached := last
-		if p.unserved[proxy.Name] || stale[proxy.Name] {
-			reached = 0
+// follow adds what one proxy shows of a cluster's mutations, if it received the
+// updates up to this one.
+func (p *prediction) follow(proxy string, changes []rows.Mutation, received int) {
+	if received < len(changes) {
+		p.diverged[proxy]++
+	}
+	for i, row := range changes {
+		end := p.mutations[row.Seq]
+		switch {
+		case i >= received:
+			end.undelivered++
+			p.undelivered[proxy]++
+		case p.lost[row.Seq]:
+			end.coalesced++
+			fallthrough
+		default:
+			end.delivered++
 		}
-		if reached < len(changes) {
-			p.diverged[proxy.Name]++
-		}
-		for i, row := range changes {
-			f := p.mutations[row.Seq]
-			switch {
-			case i >= reached:
-				f.undelivered++
-				p.undelivered[proxy.Name]++
-			case p.lost[row.Seq]:
-				f.delivered++
-				f.coalesced++
-			default:
-				f.delivered++
-			}
-			p.mutations[row.Seq] = f
-		}
+		p.mutations[row.Seq] = end
 	}
 }
 
@@ -124,18 +121,30 @@ func checkFaults(_ *scenario, _, run *outcome) []Line {
 		p.checkLost(r),
 		p.checkPairs(r),
 		p.checkDiverged(r, len(record.Stale)),
-		hit(countLine("repeated and stale pushes", "volume.duplicateResources",
-			record.DuplicateResources+record.StaleResources, int(r.Volume.DuplicateResources))),
-		hit(countLine("endpoints before clusters", "convergence.orderingViolations",
-			record.EarlyResources, int(r.Convergence.OrderingViolations))),
+		faultLine("repeated and stale pushes", "volume.duplicateResources",
+			record.DuplicateResources+record.StaleResources, int(r.Volume.DuplicateResources), nil),
+		faultLine("endpoints before clusters", "convergence.orderingViolations",
+			record.EarlyResources, int(r.Convergence.OrderingViolations), nil),
 	}
 }
 
-// hit fails a line whose fault was not injected at all.
-func hit(line Line) Line {
-	if line.Injected == 0 {
-		line.Pass = false
-		line.Problem = "nothing was injected: take more proxies"
+// maxDifferences is how many differences a line names.
+const maxDifferences = 5
+
+// faultLine compares a count of faults. It fails if none was injected, and if
+// anything differs in detail, though the sums may agree.
+func faultLine(fault, figure string, injected, measured int, differences []string) Line {
+	line := countLine(fault, figure, injected, measured)
+	if injected == 0 {
+		differences = []string{"nothing was injected: use more proxies"}
+	}
+	if len(differences) == 0 {
+		return line
+	}
+	line.Pass = false
+	line.Problem = strings.Join(differences[:min(len(differences), maxDifferences)], ", ")
+	if more := len(differences) - maxDifferences; more > 0 {
+		line.Problem += fmt.Sprintf(" and %d more", more)
 	}
 	return line
 }
@@ -148,11 +157,11 @@ func (p *prediction) checkUnserved(r *result.Result) Line {
 			found[proxy.Name] = true
 		}
 	}
-	line := hit(countLine("unserved proxies", "proxies without a delivery, by name", len(p.unserved), len(found)))
-	return differing(line, differences(p.unserved, found))
+	return setLine("unserved proxies", "proxies without a delivery, by name", p.unserved, found)
 }
 
-// checkLost compares, by number, the mutations that reached nobody themselves.
+// checkLost compares, by number, the mutations that were delivered to nobody other
+// than through a later state.
 func (p *prediction) checkLost(r *result.Result) Line {
 	want, found := make(map[string]bool), make(map[string]bool)
 	for _, m := range r.MutationRows {
@@ -164,75 +173,53 @@ func (p *prediction) checkLost(r *result.Result) Line {
 			found[name] = true
 		}
 	}
-	line := hit(countLine("lost updates", "mutations no proxy showed, by number", len(want), len(found)))
-	return differing(line, differences(want, found))
+	return setLine("lost updates", "mutations no proxy showed, by number", want, found)
 }
 
-// checkPairs compares the pairs never reached, by proxy and by mutation.
-func (p *prediction) checkPairs(r *result.Result) Line {
-	total := 0
-	var wrong []string
-	for _, proxy := range r.ProxyRows {
-		total += p.undelivered[proxy.Name]
-		if int(proxy.Undelivered) != p.undelivered[proxy.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Undelivered, p.undelivered[proxy.Name]))
-		}
-	}
-	for _, m := range r.MutationRows {
-		if got := (fate{int(m.Delivered), int(m.Coalesced), int(m.Undelivered)}); got != p.mutations[m.Seq] {
-			wrong = append(wrong, fmt.Sprintf("mutation %d has %+v instead of %+v", m.Seq, got, p.mutations[m.Seq]))
-		}
-	}
-	line := hit(countLine("unserved, stale and lost", "pairs undelivered, by proxy and mutation", total, int(r.Propagation.Undelivered)))
-	return differing(line, wrong)
-}
-
-// checkDiverged compares, by proxy, the clusters that are wrong at the end.
-func (p *prediction) checkDiverged(r *result.Result, stale int) Line {
-	want, got := 0, 0
-	var wrong []string
-	for _, proxy := range r.ProxyRows {
-		want += p.diverged[proxy.Name]
-		got += proxy.Diverged
-		if proxy.Diverged != p.diverged[proxy.Name] {
-			wrong = append(wrong, fmt.Sprintf("%s has %d instead of %d", proxy.Name, proxy.Diverged, p.diverged[proxy.Name]))
-		}
-	}
-	line := countLine(fmt.Sprintf("unserved, stale (%d pairs) and lost", stale), "clusters wrong at the end, by proxy", want, got)
-	if stale == 0 {
-		line.Injected = 0
-	}
-	return differing(hit(line), wrong)
-}
-
-// differences lists what is in one set only.
-func differences(want, found map[string]bool) []string {
-	var out []string
+// setLine compares two sets of names.
+func setLine(fault, figure string, want, found map[string]bool) Line {
+	var differences []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !found[name] {
-			out = append(out, name+" was not found")
+			differences = append(differences, name+" was not found")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if !want[name] {
-			out = append(out, name+" was found wrongly")
+			differences = append(differences, name+" was found wrongly")
 		}
 	}
-	return out
+	return faultLine(fault, figure, len(want), len(found), differences)
 }
 
-// maxDifferences is how many differences a line names.
-const maxDifferences = 5
+// byProxy compares a count of each proxy; it returns the sums, and the differences.
+func byProxy(r *result.Result, want map[string]int, count func(*rows.Proxy) int) (wanted, measured int, differences []string) {
+	for i := range r.ProxyRows {
+		name, n := r.ProxyRows[i].Name, count(&r.ProxyRows[i])
+		wanted, measured = wanted+want[name], measured+n
+		if n != want[name] {
+			differences = append(differences, fmt.Sprintf("%s has %d instead of %d", name, n, want[name]))
+		}
+	}
+	return wanted, measured, differences
+}
 
-// differing fails a line if anything differs, though the sums may agree.
-func differing(line Line, wrong []string) Line {
-	if len(wrong) == 0 {
-		return line
+// checkPairs compares the undelivered pairs, by proxy and by mutation.
+func (p *prediction) checkPairs(r *result.Result) Line {
+	total, _, wrong := byProxy(r, p.undelivered, func(x *rows.Proxy) int { return int(x.Undelivered) })
+	for _, m := range r.MutationRows {
+		if got := (pairs{int(m.Delivered), int(m.Coalesced), int(m.Undelivered)}); got != p.mutations[m.Seq] {
+			wrong = append(wrong, fmt.Sprintf("mutation %d has %+v instead of %+v", m.Seq, got, p.mutations[m.Seq]))
+		}
 	}
-	line.Pass = false
-	line.Problem = strings.Join(wrong[:min(len(wrong), maxDifferences)], ", ")
-	if more := len(wrong) - maxDifferences; more > 0 {
-		line.Problem += fmt.Sprintf(" and %d more", more)
+	return faultLine("unserved, stale and lost", "pairs undelivered, by proxy and mutation", total, int(r.Propagation.Undelivered), wrong)
+}
+
+// checkDiverged compares, by proxy, the clusters that are wrong at the end.
+func (p *prediction) checkDiverged(r *result.Result, stale int) Line {
+	want, got, wrong := byProxy(r, p.diverged, func(x *rows.Proxy) int { return x.Diverged })
+	if stale == 0 {
+		want = 0
 	}
-	return line
+	return faultLine(fmt.Sprintf("unserved, stale (%d pairs) and lost", stale), "clusters wrong at the end, by proxy", want, got, wrong)
 }

@@ -15,9 +15,9 @@ const (
 	clusterB = "outbound|80||b.ns.svc.cluster.local"
 )
 
-// faulty is a run of three proxies: p0 is sound, p1 unserved, and p2 stale in
+// faulty is a run of three proxies: p0 has no fault, p1 unserved, and p2 stale in
 // cluster a. Of the three mutations of a the second is lost, and of those of b
-// the first and the last. The rows are what a right harness reports.
+// the first and the last. The rows are what a correct harness reports.
 func faulty() *outcome {
 	return &outcome{
 		record: faults.Record{

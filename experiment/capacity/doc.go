@@ -2,12 +2,13 @@
 // grows up to there.
 //
 // The search grows one field of a profile by a factor until the SLO breaks, the
-// range ends or the harness is the bottleneck, and then bisects. A run that
-// breaks the SLO is made again before it is believed: only two broken runs break
-// a point. A last, longer run at the found point, the soak, confirms it or lowers
-// the answer. Where the harness gives out before the control plane, the answer is
-// a lower bound and says so.
+// range ends or the harness is the bottleneck, and then bisects. A run that breaks
+// the SLO is repeated before it is believed: only two broken runs break a load. If
+// the harness was the bottleneck in either, one larger load is tried before the
+// answer becomes a lower bound, for a load can saturate the harness by bad luck.
+// A last, longer run at the found load, the soak, confirms it or lowers the answer.
 //
-// The package sizing fits the cost; the report of both is made from what is saved
-// in the folder.
+// In reading order: plan.go, search.go, probe.go (one load, and the verdict on it),
+// answer.go, report.go (what is saved), document.go (what is shown). The package
+// sizing fits the cost.
 package capacity

@@ -4,139 +4,118 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/units"
 )
 
-// section is one part of a report, in any format. detail is left out of short ones.
-type section struct {
-	title  string
-	lines  []string
-	table  [][]string // the first row is the head; nil for none
-	detail bool
-}
-
-// sections put a report in words, the answer first.
-func (r *Report) sections() []section {
-	all := []section{
-		{title: "Answer", lines: r.answerLines()},
-		{title: "SLO", lines: r.sloLines()},
-		r.runsSection(),
-		{title: "Model", lines: r.modelLines()},
-		r.holdOutSection(),
-		r.predictionSection("Predicted", r.Predictions),
-		r.predictionSection("Sizing", r.Sizes),
-		{title: "One replica", lines: r.limitLines()},
-		{title: "Notes", lines: r.noteLines()},
+// Document puts the report in words, the answer first. dir, where it is saved, is
+// named at the end unless it is empty.
+func (r *Report) Document(dir string) *doc.Document {
+	d := &doc.Document{Verdict: "SIZING", VerdictStyle: doc.Good, Title: "saved runs"}
+	if r.Answer != nil {
+		d.Verdict, d.Title, d.Headline = "CAPACITY", r.Plan.Base.Name, r.Answer.Text
+		if r.Partial {
+			d.Verdict, d.VerdictStyle = "PARTIAL", doc.Warn
+		} else if !r.Answer.measured() {
+			d.VerdictStyle = doc.Bad
+		}
 	}
-	all = append(all, section{title: "Inputs", lines: r.inputLines(), detail: true})
+	r.facts(d.Section(""))
+	r.runs(d.Section("Runs"))
+	r.model(d.Section("Model"))
+	r.holdOut(d.Section("Hold-out check"))
+	predictions(d.Section("Predicted"), r.Predictions)
+	predictions(d.Section("Sizing"), r.Sizes)
+	r.replica(d.Section("One replica"))
+	r.notes(d.Section("Notes"))
+	r.inputs(d.Detail("Inputs"))
 	for _, f := range r.fits() {
-		all = append(all, residualSection(f))
+		residuals(d.Detail("Residuals: "+f.Name).Table(), f)
 	}
-	all = append(all, section{title: "Assumptions", lines: r.Assumptions, detail: true},
-		section{title: "Environment", lines: r.environmentLines(), detail: true},
-		section{title: "Commands", lines: r.commandLines(), detail: true})
-	return slices.DeleteFunc(all, func(s section) bool { return len(s.lines) == 0 && len(s.table) < 2 })
+	d.Detail("Assumptions").List(r.Assumptions...)
+	r.environment(d.Detail("Environment"))
+	d.Detail("Commands").Code(strings.Join(r.Commands, "\n"))
+	charts := d.Detail("Charts")
+	for _, p := range r.plots() {
+		charts.Figure(p.file, p.chart.Title)
+	}
+	files := d.Section("")
+	if r.Partial && dir != "" {
+		files.Pair("To continue", "repeat the command line with -o "+dir)
+	}
+	files.Pair("Files", dir)
+	return d
 }
 
-func (r *Report) answerLines() []string {
+// facts say what the answer rests on.
+func (r *Report) facts(s *doc.Section) {
 	if r.Answer == nil {
-		return nil
+		s.Pair("Runs", units.Count(len(r.Points)))
+		return
 	}
-	lines := []string{r.Answer.Text}
-	if r.Answer.Soak != "" {
-		lines = append(lines, r.Answer.Soak)
-	}
+	s.Pair("Soak", r.Answer.Soak)
 	if r.Answer.Low != nil {
 		g := r.Plan.Grow
 		searches, _ := r.Outcome.whole(!r.Partial)
-		lines = append(lines, fmt.Sprintf("%d searches kept it at %s to %s", len(searches), g.text(*r.Answer.Low), g.text(*r.Answer.High)))
+		s.Pair("Spread", fmt.Sprintf("%s kept the SLO up to %s to %s", units.Plural(len(searches), "search", "searches"), g.text(*r.Answer.Low), g.text(*r.Answer.High)))
 	}
 	if r.Limits.PushRate > 0 {
-		lines = append(lines, "that is "+count(r.Limits.PushRate)+" pushes/s: mutations/s × proxies × pushes per mutation and proxy")
+		s.Pair("Load", units.Amount(r.Limits.PushRate, "")+" pushes/s: mutations/s × proxies × pushes per mutation and proxy")
 	}
-	return append(lines, r.Outcome.notes()...)
+	s.Pair("SLO", r.Plan.sloText())
 }
 
-// notes are what the searches and the soak note of their values.
-func (o *Outcome) notes() []string {
-	var all []string
-	for _, f := range o.Searches {
-		all = append(all, f.Notes...)
+// runs lists the runs of the search, and counts the others.
+func (r *Report) runs(s *doc.Section) {
+	if r.Outcome == nil {
+		return
 	}
-	if o.Soak != nil {
-		for _, n := range o.Soak.Notes {
-			all = append(all, "soak: "+n)
+	t := s.Table().Left("stage").Right(r.Plan.Grow.Field).Left("verdict").Right("p99", "CPU", "peak RSS", "pushes/s", "took")
+	rows := 0
+	add := func(b *bracket, prefix string) {
+		for _, x := range b.Steps {
+			rows++
+			var p sizing.Point
+			if i := slices.IndexFunc(r.Points, func(p sizing.Point) bool { return strings.HasSuffix(p.Run, x.Run) }); i >= 0 {
+				p = r.Points[i]
+			}
+			t.Row(prefix+x.Stage, r.Plan.Grow.text(x.Value), string(x.Verdict), figure(x.P99, "s"), figure(p.Cores, "cores"), figure(p.PeakRSS, "bytes"),
+				figure(positive(p.PushRate), ""), figure(positive(x.WallSeconds), "s"))
+			t.Mark(2, map[verdict]doc.Style{kept: doc.Good, broken: doc.Bad, saturated: doc.Warn}[x.Verdict])
 		}
 	}
-	return all
+	for i := range r.Outcome.Searches {
+		prefix := ""
+		if r.Plan.Repeat > 1 {
+			prefix = strconv.Itoa(i+1) + ": "
+		}
+		add(&r.Outcome.Searches[i], prefix)
+	}
+	if r.Outcome.Soak != nil {
+		add(r.Outcome.Soak, "")
+	}
+	if n := len(r.Points) - rows; n > 0 {
+		s.Paragraph(fmt.Sprintf("and %s from other folders", units.Plural(n, "run", "runs")))
+	}
 }
 
-func (r *Report) sloLines() []string {
-	if r.Plan == nil {
+// figure writes a figure that may be missing.
+func figure(value *float64, unit string) string {
+	if value == nil {
+		return ""
+	}
+	return units.Amount(*value, unit)
+}
+
+func positive(value float64) *float64 {
+	if value <= 0 {
 		return nil
 	}
-	var limits []string
-	for _, metric := range slices.Sorted(maps.Keys(r.Plan.Base.SLO)) {
-		limits = append(limits, metric+" "+comparison(r.Plan.Base.SLO[metric]))
-	}
-	text := strings.Join(limits, ", ")
-	if r.Plan.DefaultSLO {
-		text += " (the default, as the profile has none)"
-	}
-	return []string{text}
-}
-
-func comparison(limit string) string {
-	if strings.HasPrefix(limit, "<=") || strings.HasPrefix(limit, ">=") {
-		return limit
-	}
-	return "<= " + limit
-}
-
-// runsSection lists the runs of the search; without one, how many were read.
-func (r *Report) runsSection() section {
-	s := section{title: "Runs"}
-	if r.Outcome == nil {
-		s.lines = []string{fmt.Sprintf("%d read", len(r.Points))}
-		return s
-	}
-	s.table = [][]string{{"stage", r.Plan.Grow.Field, "verdict", "p99", "CPU", "peak RSS", "pushes/s", "took"}}
-	all := slices.Clone(r.Outcome.Searches)
-	if r.Outcome.Soak != nil {
-		all = append(all, *r.Outcome.Soak)
-	}
-	for i, f := range all {
-		for _, step := range f.Steps {
-			stage := step.Stage
-			if r.Plan.Repeat > 1 && i < r.Plan.Repeat && stage != StageSoak {
-				stage = fmt.Sprintf("%d: %s", i+1, stage)
-			}
-			row := []string{stage, r.Plan.Grow.text(step.Value), string(step.Verdict), figure(step.P99, "s")}
-			s.table = append(s.table, append(row, r.costOf(step)...))
-		}
-	}
-	if n := len(r.Points) - len(s.table) + 1; n > 0 {
-		s.lines = []string{fmt.Sprintf("and %d of other folders", n)}
-	}
-	return s
-}
-
-// costOf writes the cost of a step's run, and how long it took.
-func (r *Report) costOf(step Step) []string {
-	cells := []string{"", "", "", ""}
-	if step.WallSeconds > 0 {
-		cells[3] = time.Duration(step.WallSeconds * float64(time.Second)).Round(time.Second).String()
-	}
-	for _, p := range r.Points {
-		if strings.HasSuffix(p.Run, step.Run) {
-			cells[0], cells[1], cells[2] = figure(p.Cores, "cores"), figure(p.PeakRSS, "bytes"), count(p.PushRate)
-			break
-		}
-	}
-	return cells
+	return &value
 }
 
 // fits are those of costs that there are.
@@ -149,98 +128,171 @@ func (r *Report) fits() []*sizing.Fit {
 	return slices.DeleteFunc(all, func(f *sizing.Fit) bool { return f == nil })
 }
 
-// fitLine writes a fit as a formula.
-func fitLine(f *sizing.Fit) string {
+func (r *Report) model(s *doc.Section) {
+	for _, f := range r.fits() {
+		s.Pair(f.Name, formula(f))
+	}
+	if u := r.Model.Latency; u != nil {
+		text := fmt.Sprintf("N = 1 is %s %s, contention σ %s, coherency κ %s", units.Amount(u.Unit, ""), u.Load, units.Number(u.Contention), units.Number(u.Coherency))
+		if u.Peak != nil {
+			text += fmt.Sprintf(", throughput falls beyond %s %s", units.Amount(*u.Peak, ""), u.Load)
+		}
+		s.Pair("scalability law", text)
+	}
+	if len(r.fits()) > 0 {
+		s.Paragraph("In parentheses and after ±: 95 % intervals. A push is one response received by one proxy.")
+	}
+}
+
+// formula writes a fit.
+func formula(f *sizing.Fit) string {
 	var terms []string
 	for _, c := range f.Coefficients {
-		terms = append(terms, fmt.Sprintf("%s %s (%s to %s)", amount(c.Value, c.Unit), c.Term, amount(c.Low, c.Unit), amount(c.High, c.Unit)))
+		terms = append(terms, fmt.Sprintf("%s %s (%s)", units.Amount(c.Value, c.Unit), c.Term, units.Range(c.Low, c.High, c.Unit)))
 	}
-	text := f.Name + " = " + strings.Join(terms, " + ") + "; "
+	text := strings.Join(terms, " + ") + "; "
 	if len(terms) > 1 {
 		text += fmt.Sprintf("R² %.4f, ", f.R2)
 	}
-	return text + fmt.Sprintf("largest error %s, %d runs", percent(f.MaxRelativeError), len(f.Residuals))
+	return text + fmt.Sprintf("largest error %s, %s", units.Percent(f.MaxRelativeError), units.Plural(len(f.Residuals), "run", "runs"))
 }
 
-// inputLines say what pushes and configuration are predicted from.
-func (r *Report) inputLines() []string {
-	var lines []string
-	for _, f := range []*sizing.Fit{r.Model.BytesPerPush, r.Model.ConfigBytes} {
-		if f != nil {
-			lines = append(lines, fitLine(f))
-			for _, n := range f.Notes {
-				lines = append(lines, f.Name+": "+n)
+func (r *Report) holdOut(s *doc.Section) {
+	h := r.HoldOut
+	if h == nil {
+		return
+	}
+	s.Paragraph(fmt.Sprintf("Fitted on %s up to half of the size (%s up to %s), predicting %s at %s.",
+		units.Plural(h.FittedRuns, "run", "runs"), h.Field, units.Amount(h.Half, ""), units.Plural(h.FullRuns, "run", "runs"), units.Amount(h.Full, "")))
+	s.List(h.Notes...)
+	t := s.Table().Left("").Right("predicted", "95 % interval", "measured", "error")
+	for _, l := range h.Lines {
+		t.Row(l.Name, units.Amount(l.Predicted.Value, l.Unit), units.Range(l.Predicted.Low, l.Predicted.High, l.Unit), units.Amount(l.Measured, l.Unit), units.Signed(units.Percent(l.Error)))
+	}
+}
+
+func predictions(s *doc.Section, list []sizing.Prediction) {
+	if slices.ContainsFunc(list, func(p sizing.Prediction) bool { return len(extrapolated(p)) > 0 }) {
+		s.Paragraph("Beyond the runs the model extrapolates, and the intervals do not cover what may change there: measure nearer before relying on it.")
+	}
+	t := s.Table().Right("proxies × services", "mutations/s", "CPU", "memory", "p99", "connect CPU").Left("replicas", "beyond the runs")
+	for _, p := range list {
+		t.Row(units.Amount(p.Proxies, "")+" × "+units.Amount(p.Services, ""), units.Amount(p.Rate, ""),
+			estimate(p.CPU, "cores"), estimate(p.Memory, "bytes"), estimate(p.P99, "s"), estimate(p.ConnectCPU, "s"),
+			replicas(p.Replicas), strings.Join(extrapolated(p), ", "))
+	}
+}
+
+// estimate writes a figure and how far its interval reaches up.
+func estimate(e *sizing.Estimate, unit string) string {
+	if e == nil {
+		return "unknown"
+	}
+	return units.Margin(e.Value, e.High-e.Value, unit)
+}
+
+func replicas(r *sizing.Replicas) string {
+	switch {
+	case r == nil:
+		return "unknown"
+	case len(r.Impossible) > 0:
+		return "impossible: the " + strings.Join(r.Impossible, ", ") + " of one proxy is above the limit"
+	}
+	text := strconv.Itoa(r.Count)
+	switch {
+	case r.High == 0:
+		text += " or more"
+	case r.High > r.Count:
+		text += fmt.Sprintf(" to %d", r.High)
+	}
+	return text + " (" + r.Binding + ")"
+}
+
+// extrapolated names what a prediction extrapolates, and by which factor.
+func extrapolated(p sizing.Prediction) []string {
+	var all []string
+	for _, e := range []*sizing.Estimate{p.CPU, p.Memory, p.P99, p.ConnectCPU} {
+		if e == nil {
+			continue
+		}
+		for _, b := range e.Extrapolated {
+			if text := b.Quantity + " ×" + units.Amount(b.Factor, ""); !slices.Contains(all, text) {
+				all = append(all, text)
 			}
 		}
 	}
-	for _, x := range r.Model.PushesPerMutation {
-		lines = append(lines, fmt.Sprintf("pushes per mutation and proxy at %s/s: %.3g", count(x.Rate), x.Value))
-	}
-	return lines
+	return all
 }
 
-func (r *Report) modelLines() []string {
-	var lines []string
-	for _, f := range r.fits() {
-		lines = append(lines, fitLine(f))
+func (r *Report) replica(s *doc.Section) {
+	if len(r.Predictions)+len(r.Sizes) == 0 {
+		return
 	}
-	if u := r.Model.Latency; u != nil {
-		text := fmt.Sprintf("scalability law: N = 1 is %s %s, contention σ %.3g, coherency κ %.3g", count(u.Unit), u.Load, u.Contention, u.Coherency)
-		if u.Peak != nil {
-			text += fmt.Sprintf(", throughput falls beyond %s %s", count(*u.Peak), u.Load)
+	l := r.Limits
+	if l.CPU > 0 {
+		s.Pair("CPU", units.Amount(l.CPU, "cores")+" ("+l.CPUFrom+")")
+		s.Pair("memory", units.Bytes(l.Memory)+" ("+l.MemoryFrom+")")
+	}
+	if l.P99 > 0 {
+		s.Pair("p99", "up to "+units.Duration(l.P99)+", as in the SLO")
+	}
+	if l.PushRate > 0 {
+		s.Pair("load", units.Amount(l.PushRate, "")+" pushes/s, "+l.KneeFrom)
+	}
+}
+
+// notes are what a reader must know before the answer and the model are used.
+func (r *Report) notes(s *doc.Section) {
+	each := func(label string, notes []string) {
+		for _, n := range notes {
+			s.Pair(label, n)
 		}
-		lines = append(lines, text)
 	}
-	if len(lines) > 0 {
-		lines = append(lines, "in brackets, and after ±: 95 % intervals; a push is one response received by one proxy")
-	}
-	return lines
-}
-
-func (r *Report) noteLines() []string {
-	var lines []string
 	if r.Outcome != nil {
-		lines = append(lines, "a load that fails is run again, and counts as failed only if both runs do")
-	}
-	for _, f := range r.fits() {
-		for _, n := range f.Notes {
-			lines = append(lines, f.Name+": "+n)
+		s.Pair("search", "a load that fails is run again, and counts as failed only if both runs fail")
+		for _, b := range r.Outcome.Searches {
+			each("search", b.Notes)
+		}
+		if r.Outcome.Soak != nil {
+			each("soak", r.Outcome.Soak.Notes)
 		}
 	}
-	lines = append(lines, r.Model.Notes...)
+	for _, f := range r.fits() {
+		each(f.Name, f.Notes)
+	}
+	each("model", r.Model.Notes)
 	for _, l := range r.Model.LeftOut {
-		lines = append(lines, fmt.Sprintf("not in the fits of CPU and latency: %s: %s", l.Run, strings.Join(l.Reasons, "; ")))
+		s.Pair("left out", fmt.Sprintf("not in the fits of CPU and latency: %s: %s", l.Run, strings.Join(l.Reasons, "; ")))
 	}
-	return lines
 }
 
-func residualSection(f *sizing.Fit) section {
-	s := section{title: "Residuals: " + f.Name, detail: true, table: [][]string{{"run", "measured", "fitted", "error"}}}
+// inputs say what pushes and configuration are predicted from.
+func (r *Report) inputs(s *doc.Section) {
+	for _, f := range []*sizing.Fit{r.Model.BytesPerPush, r.Model.ConfigBytes} {
+		if f != nil {
+			s.Pair(f.Name, strings.Join(append([]string{formula(f)}, f.Notes...), "; "))
+		}
+	}
+	for _, x := range r.Model.PushesPerMutation {
+		s.Pair("pushes per mutation and proxy at "+units.Amount(x.Rate, "")+"/s", units.Number(x.Value))
+	}
+}
+
+func residuals(t *doc.Table, f *sizing.Fit) {
+	t.Code("run").Right("measured", "fitted", "error")
 	for _, x := range f.Residuals {
-		s.table = append(s.table, []string{x.Run, amount(x.Measured, f.Unit), amount(x.Fitted, f.Unit), signed(x.Error)})
+		t.Row(x.Run, units.Amount(x.Measured, f.Unit), units.Amount(x.Fitted, f.Unit), units.Signed(units.Percent(x.Error)))
 	}
-	return s
 }
 
-func (r *Report) environmentLines() []string {
+func (r *Report) environment(s *doc.Section) {
 	e := r.Environment
 	if e == nil {
-		return nil
+		return
 	}
-	lines := []string{
-		fmt.Sprintf("%d CPUs (%s), %s memory, %s, kernel %s", e.CPUs, e.CPUModel, amount(float64(e.Memory), "bytes"), e.OS, e.Kernel),
-		"target: " + e.Target,
-	}
+	s.Pair("machine", fmt.Sprintf("%s (%s), %s of memory, %s, kernel %s", units.Plural(e.CPUs, "CPU", "CPUs"), e.CPUModel, units.Bytes(e.Memory), e.OS, e.Kernel))
+	s.Pair("target", e.Target)
 	for _, name := range slices.Sorted(maps.Keys(e.Versions)) {
-		lines = append(lines, name+" "+e.Versions[name])
+		s.Pair("version of "+name, e.Versions[name])
 	}
-	return lines
-}
-
-func (r *Report) commandLines() []string {
-	var lines []string
-	for _, c := range r.Commands {
-		lines = append(lines, "`"+c+"`")
-	}
-	return lines
 }

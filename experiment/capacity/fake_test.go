@@ -15,6 +15,7 @@ import (
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
@@ -28,8 +29,9 @@ type fake struct {
 	Limit, SoakLimit, HarnessLimit float64
 	// Load is what the limits count.
 	Load func(sizing.Size) float64
-	// Flaky names loads that fail in their first run only.
-	Flaky map[float64]bool
+	// Flaky is in how many of its first runs a load fails; SaturatedAt, in how many it
+	// saturates the harness and misses the SLO.
+	Flaky, SaturatedAt map[float64]int
 	// FailAbove fails runs without a result, UnreadyAbove leaves a proxy unready.
 	FailAbove, UnreadyAbove float64
 	// Noise is the relative error of costs.
@@ -70,10 +72,11 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	if f.SoakLimit > 0 && p.Phases.Steady.Duration > time.Minute {
 		limit = f.SoakLimit
 	}
-	if load > limit || f.Flaky[load] && f.seen[load] == 1 {
+	saturated := f.seen[load] <= f.SaturatedAt[load]
+	if load > limit || saturated || f.seen[load] <= f.Flaky[load] {
 		r.Propagation.All.P99 = 5
 	}
-	if f.HarnessLimit > 0 && load > f.HarnessLimit {
+	if saturated || f.HarnessLimit > 0 && load > f.HarnessLimit {
 		r.Harness.Saturated, r.Harness.Reasons = true, []string{"stamps were late"}
 	}
 	return r, r.Save(dir)
@@ -124,7 +127,7 @@ func plan(t *testing.T, grow string, change ...func(*capacity.Plan)) *capacity.P
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &capacity.Plan{Schema: capacity.PlanSchema, Base: base, Grow: g, Step: 2, Tolerance: 0.05, Repeat: 1, DefaultSLO: byDefault}
+	out := &capacity.Plan{Base: base, Grow: g, Step: 2, Tolerance: 0.05, Repeat: 1, DefaultSLO: byDefault}
 	for _, c := range change {
 		c(out)
 	}
@@ -136,28 +139,32 @@ func plan(t *testing.T, grow string, change ...func(*capacity.Plan)) *capacity.P
 
 func withSoak(p *capacity.Plan) { p.Soak = metav1.Duration{Duration: 2 * time.Minute} }
 
-// search carries out a plan in a new folder and makes its report.
-func search(t *testing.T, f *fake, p *capacity.Plan) (*capacity.Report, string) {
+// search carries out a plan in a new folder and returns its report.
+func search(t *testing.T, f *fake, p *capacity.Plan, o ...capacity.Options) (*capacity.Report, string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "out")
-	o, err := capacity.Search(t.Context(), capacity.Config{Dir: dir, Plan: p, Run: f.run, Progress: func(capacity.Progress) {}})
+	cfg := capacity.Config{Dir: filepath.Join(t.TempDir(), "out"), Plan: p, Run: f.run, Progress: func(string, harness.Status) {}}
+	for _, cfg.Report = range o {
+	}
+	r, err := capacity.Search(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := capacity.Make(dir, p, o, true, capacity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	return r, dir
+	return r, cfg.Dir
 }
 
 func text(t *testing.T, r *capacity.Report) string {
 	t.Helper()
 	var out strings.Builder
-	if err := r.Text(&out, ""); err != nil {
+	if err := r.Document("").Text(&out, doc.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func markdown(t *testing.T, r *capacity.Report) string {
+	t.Helper()
+	var out strings.Builder
+	if err := r.Document("").Markdown(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

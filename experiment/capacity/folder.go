@@ -36,13 +36,21 @@ func prepare(dir string, p *Plan) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
 	}
+	if err := newFolder(dir); err != nil {
+		return err
+	}
+	return file.WriteJSON(path, p)
+}
+
+// newFolder makes a folder. One that exists must be empty.
+func newFolder(dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%w: %s is not empty and has no %s: choose another with -o, or remove it", ErrOtherPlan, dir, planFile)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, runsDir), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("output folder: %w: choose another with -o", err)
 	}
-	return file.WriteJSON(path, p)
+	return nil
 }
 
 // compare refuses a plan that is not the saved one, and names what differs.
@@ -51,33 +59,22 @@ func (p *Plan) compare(path string, saved []byte) error {
 	if err := json.Unmarshal(saved, &old); err != nil {
 		return fmt.Errorf("%w: %s cannot be read: %w", ErrOtherPlan, path, err)
 	}
-	if old.Schema != PlanSchema {
-		return fmt.Errorf("%w: the schema of %s is %q, this version writes %q: choose another folder with -o", ErrOtherPlan, path, old.Schema, PlanSchema)
-	}
-	now, err := json.Marshal(p)
-	if err != nil {
+	before, errBefore := leaves(old)
+	wanted, errWanted := leaves(p)
+	if err := errors.Join(errBefore, errWanted); err != nil {
 		return err
 	}
-	before, errBefore := experiment.Leaves(saved)
-	wanted, errNow := experiment.Leaves(now)
-	if err := errors.Join(errBefore, errNow); err != nil {
-		return err
-	}
-	diff := experiment.Differences(before, wanted)
-	if len(diff) > 0 {
-		return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to go on with it, or choose another folder with -o", ErrOtherPlan, filepath.Dir(path), strings.Join(diff, "; "))
+	if diff := experiment.Differences(before, wanted); len(diff) > 0 {
+		return fmt.Errorf("%w: %s has another plan: %s: repeat its command line to continue it, or choose another folder with -o", ErrOtherPlan, filepath.Dir(path), strings.Join(diff, "; "))
 	}
 	return nil
 }
 
-// NewFolder makes a folder for a report without a search. One that exists must be
-// empty.
-func NewFolder(dir string) error {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%w: %s is not empty: choose another with -o, or remove it", ErrOtherPlan, dir)
+// Is reports whether a folder holds a search, or a report of saved runs.
+func Is(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, planFile)); err == nil {
+		return true
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("output folder: %w: choose another with -o", err)
-	}
-	return nil
+	_, err := Load(dir)
+	return err == nil
 }

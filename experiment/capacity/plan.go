@@ -13,16 +13,18 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/internal/rate"
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result"
 )
 
-// p99 is the metric of latency.
-const p99 = "propagation.all.p99"
+// latencyMetric is the metric that latencies are read from.
+const latencyMetric = "propagation.all.p99"
 
-// PlanSchema names the layout of a plan file.
-const PlanSchema = "xdsbench/capacity/v1"
+// planSchema names the layout of a plan file.
+const planSchema = "xdsbench/capacity/v1"
 
 // Plan is what to search for, and how.
 type Plan struct {
@@ -42,9 +44,30 @@ type Plan struct {
 	Soak metav1.Duration `json:"soak"`
 	// DefaultSLO says that neither the profile nor the command line had an SLO.
 	DefaultSLO bool `json:"defaultSLO"`
-	// Kubeconfig and Context are where the mesh is, if not in memory.
+	// Kubeconfig and Context name the API server; empty for the in-memory one.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Context    string `json:"context,omitempty"`
+}
+
+// UnmarshalJSON reads the plans of earlier versions too: they lack newer fields of
+// the profile and have older names of metrics.
+func (p *Plan) UnmarshalJSON(data []byte) error {
+	type plain Plan
+	base := profiles.Default()
+	p.Base = &base
+	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+		return err
+	}
+	if p.Base == nil {
+		return errors.New("the plan has no profile: the file is damaged")
+	}
+	for name, limit := range maps.Clone(p.Base.SLO) {
+		if now, ok := result.RenamedMetric(name); ok {
+			delete(p.Base.SLO, name)
+			p.Base.SLO[now] = limit
+		}
+	}
+	return nil
 }
 
 // Range is a field and the values that it may take.
@@ -57,119 +80,77 @@ type Range struct {
 	Whole bool `json:"whole"`
 }
 
-// fields are short names of profile fields.
-func fields() map[string]string {
-	return map[string]string{"proxies": "proxies.count", "services": "mesh.services", "endpoints": "mesh.endpointsPerService"}
-}
-
-// defaultSLO is the SLO of a profile without one.
-func defaultSLO() map[string]string {
-	return map[string]string{p99: "2s", "propagation.undelivered": "0", "convergence.diverged": "0"}
-}
-
 // ParseGrow reads "FIELD=FROM..TO" for a field of the profile. The error lists
-// every problem.
+// every problem of the text; Plan.Validate finds values that the field cannot have.
 func ParseGrow(text string, p *profiles.Profile) (Range, error) {
-	bad := func(format string, args ...any) (Range, error) {
-		return Range{}, fmt.Errorf("--grow %q: "+format, append([]any{text}, args...)...)
-	}
+	option := fmt.Sprintf("--grow %q", text)
 	field, span, ok := strings.Cut(text, "=")
 	low, high, both := strings.Cut(span, "..")
 	if !ok || !both || field == "" {
-		return bad("want FIELD=FROM..TO, such as proxies=200..20000 or rate=1/s..200/s")
+		return Range{}, problems(option, errors.New("want FIELD=FROM..TO, such as proxies=200..20000 or rate=1/s..200/s"))
 	}
-	g := Range{Field: cmp.Or(fields()[field], field)}
+	shortNames := map[string]string{"proxies": "proxies.count", "services": "mesh.services", "endpoints": "mesh.endpointsPerService"}
+	g := Range{Field: cmp.Or(shortNames[field], field)}
 	from, errFrom := rate.Parse(low)
 	to, errTo := rate.Parse(high)
 	if err := errors.Join(errFrom, errTo); err != nil {
-		return bad("FROM and TO must be whole numbers or rates: %w", err)
+		return g, problems(option, fmt.Errorf("FROM and TO must be whole numbers or rates: %w", err))
 	}
 	g.From, g.To = float64(from), float64(to)
-	whole, err := g.kind(p)
-	if err != nil {
-		return bad("%w", err)
+	var err error
+	if g.Whole, err = isCount(g.Field, p); err != nil {
+		return g, problems(option, err)
 	}
-	g.Whole = whole
-	var problems []error
-	problem := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("--grow %q: "+format, append([]any{text}, args...)...))
-	}
+	var errs []error
 	if g.From <= 0 {
-		problem("FROM is %s: must be above 0", low)
+		errs = append(errs, fmt.Errorf("FROM is %s: must be above 0", low))
 	}
 	if g.To < g.From {
-		problem("FROM (%s) is above TO (%s): exchange them", low, high)
+		errs = append(errs, fmt.Errorf("FROM (%s) is above TO (%s): swap them", low, high))
 	}
-	if whole && (g.From != math.Trunc(g.From) || g.To != math.Trunc(g.To)) {
-		problem("%s takes whole numbers only", g.Field)
+	if g.Whole && (g.From != math.Trunc(g.From) || g.To != math.Trunc(g.To)) {
+		errs = append(errs, fmt.Errorf("%s takes whole numbers only", g.Field))
 	}
-	for _, v := range []float64{g.From, g.To} {
-		if problems == nil {
-			if _, err := p.With(g.setting(v)); err != nil {
-				problem("%w", err)
-			}
-		}
-	}
-	return g, errors.Join(problems...)
+	return g, problems(option, errs...)
 }
 
-// kind tells whether the field is a whole number or a rate, from what the profile
-// makes of values of both kinds.
-func (g Range) kind(p *profiles.Profile) (whole bool, err error) {
-	if g.Field == "rate" {
+// problems names the option that each error is about.
+func problems(option string, errs ...error) error {
+	var all []error
+	for _, err := range errs {
+		all = append(all, fmt.Errorf("%s: %w", option, err))
+	}
+	return errors.Join(all...)
+}
+
+// isCount tells whether a field is a count or a rate, from what the profile makes
+// of values of both kinds.
+func isCount(field string, p *profiles.Profile) (bool, error) {
+	if field == "rate" {
 		return false, nil
 	}
-	for _, try := range []string{"1/s", "1"} {
-		changed, err := p.With(g.Field + "=" + try)
-		if err != nil && try == "1" && strings.Contains(err.Error(), "unknown field") {
-			return false, err
-		}
-		if err == nil && try == "1/s" && isRate(changed, g.Field) {
-			return false, nil
-		}
-		if err == nil && try == "1" {
-			return true, isNumber(changed, g.Field)
+	if changed, err := p.With(field + "=60/m"); err == nil {
+		if values, err := leaves(changed); err == nil && values[field] == "1/s" {
+			return false, nil // text would have stayed as it is
 		}
 	}
-	// 1 may be out of range: what FROM and TO are worth is checked by the caller.
+	_, err := p.With(field + "=text")
+	switch {
+	case err != nil && strings.Contains(err.Error(), "unknown field"):
+		return false, err
+	case err == nil, profiles.RoleOf(field) != profiles.RoleLoad:
+		return false, fmt.Errorf("%s is neither a whole number nor a rate; proxies, rate, services and endpoints are short names of fields that are", field)
+	}
 	return true, nil
 }
 
-// at returns the value of a field in the JSON form of a profile.
-func at(p *profiles.Profile, field string) any {
-	var node any
-	data, err := json.Marshal(p)
-	if err != nil || json.Unmarshal(data, &node) != nil {
-		return nil
+// leaves returns the plain values of what is saved as JSON, by path.
+func leaves(value any) (map[string]string, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		switch n := node.(type) {
-		case map[string]any:
-			node = n[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i >= len(n) {
-				return nil
-			}
-			node = n[i]
-		default:
-			return nil
-		}
-	}
-	return node
-}
-
-func isRate(p *profiles.Profile, field string) bool {
-	text, ok := at(p, field).(string)
-	_, err := rate.Parse(text)
-	return ok && err == nil && strings.HasSuffix(text, "/s") && profiles.RoleOf(field) == profiles.RoleLoad
-}
-
-func isNumber(p *profiles.Profile, field string) error {
-	if _, ok := at(p, field).(float64); !ok {
-		return fmt.Errorf("%s is neither a whole number nor a rate: proxies, rate, services and endpoints are short names of fields that are", field)
-	}
-	return nil
+	return experiment.Leaves(data)
 }
 
 // setting writes a value of the field as Profile.With takes it.
@@ -191,8 +172,8 @@ func (g Range) number(value float64) string {
 	return strconv.FormatFloat(value, 'g', 6, 64)
 }
 
-// round makes a value one that the field can have, with no more digits than
-// tell values apart.
+// round makes a value one that the field can take: a whole number, or four
+// digits, which tell rates apart.
 func (g Range) round(value float64) float64 {
 	if g.Whole {
 		return math.Round(value)
@@ -202,6 +183,15 @@ func (g Range) round(value float64) float64 {
 		return value
 	}
 	return rounded
+}
+
+// next is the value after this one, To at most; a count grows by one at least.
+func (g Range) next(value, step float64) float64 {
+	next := g.round(value * step)
+	if next <= value {
+		next = value + 1
+	}
+	return min(g.To, next)
 }
 
 // Validate lists everything that is wrong with the plan, one line each.
@@ -246,34 +236,49 @@ func (p *Plan) validateEnds() error {
 	return errors.Join(errs...)
 }
 
-// WithSLO returns the profile with limits, each "metric=limit", added to its SLO,
-// or with the default one, and byDefault true, if there is none.
-func WithSLO(p *profiles.Profile, limits []string) (changed *profiles.Profile, byDefault bool, err error) {
-	var settings []string
-	var errs []error
-	for _, l := range limits {
-		if metric, limit, ok := strings.Cut(l, "="); !ok || metric == "" || limit == "" {
-			errs = append(errs, fmt.Errorf("--slo %q: want METRIC=LIMIT, such as propagation.all.p99=2s", l))
-			continue
-		}
-		settings = append(settings, "slo."+l)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, false, err
-	}
-	if len(p.SLO) == 0 && len(limits) == 0 {
-		byDefault = true
-		for _, metric := range slices.Sorted(maps.Keys(defaultSLO())) {
-			settings = append(settings, "slo."+metric+"="+defaultSLO()[metric])
-		}
-	}
-	changed, err = p.With(settings...)
-	return changed, byDefault, err
-}
-
 // soakProfile is the profile of the soak at the load of base.
 func (p *Plan) soakProfile(base *profiles.Profile) *profiles.Profile {
 	long := *base
 	long.Phases.Steady.Duration = p.Soak.Duration
 	return &long
+}
+
+// WithSLO returns the profile with limits, each "metric=limit", added to its SLO,
+// or with the default one, and byDefault true, if there is none.
+func WithSLO(p *profiles.Profile, limits []string) (changed *profiles.Profile, byDefault bool, err error) {
+	var errs []error
+	for _, l := range limits {
+		if metric, limit, ok := strings.Cut(l, "="); !ok || metric == "" || limit == "" {
+			errs = append(errs, fmt.Errorf("--slo %q: want METRIC=LIMIT, such as propagation.all.p99=2s", l))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, false, err
+	}
+	if byDefault = len(p.SLO) == 0 && len(limits) == 0; byDefault {
+		limits = []string{latencyMetric + "=2s", "propagation.undelivered=0", "convergence.diverged=0"}
+	}
+	settings := slices.Clone(limits)
+	for i := range settings {
+		settings[i] = "slo." + settings[i]
+	}
+	changed, err = p.With(settings...)
+	return changed, byDefault, err
+}
+
+// sloText writes the SLO, with the direction of each limit.
+func (p *Plan) sloText() string {
+	var limits []string
+	for _, name := range slices.Sorted(maps.Keys(p.Base.SLO)) {
+		limit := p.Base.SLO[name]
+		if !strings.HasPrefix(limit, "<=") && !strings.HasPrefix(limit, ">=") {
+			limit = "<= " + limit
+		}
+		limits = append(limits, name+" "+limit)
+	}
+	text := strings.Join(limits, ", ")
+	if p.DefaultSLO {
+		text += " (the default, since the profile has none)"
+	}
+	return text
 }

@@ -19,81 +19,56 @@ type plot struct {
 func (r *Report) plots() []plot {
 	var all []plot
 	m := r.Model
-	size := r.sizeAxis()
 	if m.CPU != nil {
-		all = append(all, r.plot("cpu.svg", "CPU in steady load", "cores", m.CPU, axis{"pushes/s, drain included", func(p sizing.Point) float64 { return p.PushRate * p.Duty }}, func(p sizing.Point) *float64 { return p.Cores }))
+		by := axis{"pushes/s, drain included", func(p sizing.Point) float64 { return p.PushRate * p.Duty }}
+		all = append(all, plot{"cpu.svg", r.costChart("CPU in steady load", "cores", m.CPU, by, 1)})
 	}
 	if m.Memory != nil {
-		all = append(all, r.plot("memory.svg", "Peak memory", "RSS (MB)", m.Memory, size, func(p sizing.Point) *float64 { return scaled(p.PeakRSS, megabytes) }))
+		by, varies := axisOf("", r.Points)
+		if !varies {
+			by = axes()[0]
+		}
+		const megabyte = 1e6
+		all = append(all, plot{"memory.svg", r.costChart("Peak memory", "RSS (MB)", m.Memory, by, megabyte)})
 	}
 	if u := m.Latency; u != nil {
-		by := axis{u.Load, pushRate}
-		if u.Load == sizing.LoadProxies {
-			by.of = func(p sizing.Point) float64 { return p.Proxies }
-		}
-		x := r.plot("latency.svg", "Latency, 99th percentile", "p99 (s)", u.Fit, by, func(p sizing.Point) *float64 { return p.P99 })
-		x.chart.Series = append(x.chart.Series, r.knee(x.chart, by)...)
-		all = append(all, x)
+		by := axis{u.Load, u.LoadOf}
+		c := r.costChart("Latency, 99th percentile", "p99 (s)", u.Fit, by, 1)
+		c.Series = append(c.Series, r.knee(c, by)...)
+		all = append(all, plot{"latency.svg", c})
 	}
 	return all
 }
 
-// megabytes converts from bytes.
-const megabytes = 1e-6
-
-func scaled(value *float64, by float64) *float64 {
-	if value == nil {
-		return nil
-	}
-	return new(*value * by)
-}
-
-func pushRate(p sizing.Point) float64 { return p.PushRate }
-
-// sizeAxis is what the memory is drawn over.
-func (r *Report) sizeAxis() axis {
-	if a, varies := axisOf("", r.Points); varies {
-		return a
-	}
-	return axes()[0]
-}
-
-// plot draws one cost: the points in the fit, those left out, and the fit.
-func (r *Report) plot(file, title, unit string, f *sizing.Fit, by axis, cost func(sizing.Point) *float64) plot {
-	factor := 1.0
-	if unit == "RSS (MB)" {
-		factor = megabytes
-	}
-	fitted := make(map[string]float64)
-	for _, x := range f.Residuals {
-		fitted[x.Run] = x.Fitted * factor
-	}
-	var measured, left, model []chart.Point
+// costChart draws one cost in a unit: the measured points, those that were left out
+// of the fit, and the fit.
+func (r *Report) costChart(title, label string, f *sizing.Fit, by axis, unit float64) chart.Chart {
+	var measured, leftOut, model []chart.Point
 	for _, p := range r.Points {
-		y := cost(p)
+		y := f.Cost(p)
 		if y == nil {
 			continue
 		}
-		value, ok := fitted[p.Run]
+		at := point(by.of(p), *y/unit)
+		fitted, ok := f.Fitted(p)
 		if !ok {
-			left = append(left, spot(by.of(p), *y))
+			leftOut = append(leftOut, at)
 			continue
 		}
-		measured = append(measured, spot(by.of(p), *y))
-		model = append(model, spot(by.of(p), value))
+		measured, model = append(measured, at), append(model, point(at.X, fitted/unit))
 	}
 	slices.SortFunc(model, func(a, b chart.Point) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
-	c := chart.Chart{Title: title, XLabel: by.name, YLabel: unit, Series: []chart.Series{
+	c := chart.Chart{Title: title, XLabel: by.name, YLabel: label, Series: []chart.Series{
 		{Name: "measured", Points: measured, Marks: true},
 		{Name: "model", Points: model, Line: true, Dashed: true},
 	}}
-	if len(left) > 0 {
-		c.Series = append(c.Series, chart.Series{Name: "not in the fit", Points: left, Marks: true})
+	if len(leftOut) > 0 {
+		c.Series = append(c.Series, chart.Series{Name: "not in the fit", Points: leftOut, Marks: true})
 	}
-	return plot{file, c}
+	return c
 }
 
-func spot(x, y float64) chart.Point { return chart.Point{X: x, Y: y, Low: y, High: y} }
+func point(x, y float64) chart.Point { return chart.Point{X: x, Y: y, Low: y, High: y} }
 
 // knee draws the found load as an upright line, and the SLO as a level one.
 func (r *Report) knee(c chart.Chart, by axis) []chart.Series {
@@ -105,11 +80,11 @@ func (r *Report) knee(c chart.Chart, by axis) []chart.Series {
 	}
 	var lines []chart.Series
 	if limit := r.Limits.P99; limit > 0 && limit < 2*top {
-		lines = append(lines, chart.Series{Name: "SLO", Line: true, Points: []chart.Point{spot(0, limit), spot(right, limit)}})
+		lines = append(lines, chart.Series{Name: "SLO", Line: true, Points: []chart.Point{point(0, limit), point(right, limit)}})
 	}
 	if r.Limits.PushRate <= 0 {
 		return lines
 	}
 	at := by.of(sizing.Point{PushRate: r.Limits.PushRate, Size: r.base()})
-	return append(lines, chart.Series{Name: "knee (" + r.Answer.Kind + ")", Line: true, Points: []chart.Point{spot(at, 0), spot(at, top)}})
+	return append(lines, chart.Series{Name: "knee (" + r.Answer.Kind + ")", Line: true, Points: []chart.Point{point(at, 0), point(at, top)}})
 }

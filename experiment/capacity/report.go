@@ -11,28 +11,29 @@ import (
 	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment/capacity/sizing"
+	"github.com/xdsbench/xdsbench/internal/file"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
 )
 
-// ReportSchema names the layout of a report file.
-const ReportSchema = "xdsbench/capacity-report/v1"
+// reportSchema names the layout of a report file.
+const reportSchema = "xdsbench/capacity-report/v1"
 
-// Report is what a search, or saved runs alone, say.
+// Report is what a search, or saved runs alone, show.
 type Report struct {
 	Schema string `json:"schema"`
-	// Partial says that the search was cut short.
+	// Partial says that the search was interrupted.
 	Partial bool `json:"partial"`
 	// Plan, Answer and Outcome are of the search; nil without one.
 	Plan    *Plan    `json:"plan,omitempty"`
-	Answer  *Answer  `json:"answer,omitempty"`
-	Outcome *Outcome `json:"outcome,omitempty"`
+	Answer  *answer  `json:"answer,omitempty"`
+	Outcome *outcome `json:"outcome,omitempty"`
 	// Points are the runs that the model is made from.
 	Points  []sizing.Point `json:"points"`
 	Model   *sizing.Model  `json:"model"`
-	HoldOut *HoldOut       `json:"holdOut,omitempty"`
+	HoldOut *holdOut       `json:"holdOut,omitempty"`
 	// Limits are of one replica.
-	Limits Limits `json:"limits"`
+	Limits limits `json:"limits"`
 	// Sizes is the sizing table, Predictions what was asked for.
 	Sizes       []sizing.Prediction `json:"sizes,omitempty"`
 	Predictions []sizing.Prediction `json:"predictions,omitempty"`
@@ -43,8 +44,8 @@ type Report struct {
 	Commands []string `json:"commands,omitempty"`
 }
 
-// Limits are what one replica may use, and where each limit comes from.
-type Limits struct {
+// limits are what one replica may use, and where each limit comes from.
+type limits struct {
 	sizing.Limits
 	CPUFrom    string `json:"cpuFrom,omitempty"`
 	MemoryFrom string `json:"memoryFrom,omitempty"`
@@ -55,8 +56,8 @@ type Limits struct {
 type Options struct {
 	// From are folders with more runs.
 	From []string
-	// Predict and Sizes are to be predicted.
-	Predict, Sizes []Want
+	// Predict and Sizes are to be predicted. What is zero is as in the search's runs.
+	Predict, Sizes []sizing.Size
 	// ReplicaCPU in cores and ReplicaMemory in bytes limit one replica; zero means
 	// the measured machine's.
 	ReplicaCPU, ReplicaMemory float64
@@ -64,38 +65,52 @@ type Options struct {
 	Commands []string
 }
 
-// Make draws up the report of the search in dir (empty for none) and of the runs
-// in other folders. Finished is false if the search was cut short. outcome and
-// plan are nil without a search.
-func Make(dir string, plan *Plan, outcome *Outcome, finished bool, o Options) (*Report, error) {
-	r := &Report{Schema: ReportSchema, Partial: !finished, Plan: plan, Outcome: outcome, Commands: o.Commands}
+// FromRuns makes the report of saved runs alone, with the answer of the first
+// folder that has one, and saves it in dir, a new folder; with an empty dir it is
+// not saved.
+func FromRuns(dir string, o Options) (*Report, error) {
+	r, err := newReport("", nil, nil, true, o)
+	if err != nil || dir == "" {
+		return r, err
+	}
+	if err := newFolder(dir); err != nil {
+		return nil, err
+	}
+	return r, r.save(dir)
+}
+
+// newReport makes the report of the search in dir (empty for none) and of the runs
+// in other folders. finished is false if the search was interrupted. plan and
+// found are nil without a search.
+func newReport(dir string, plan *Plan, found *outcome, finished bool, o Options) (*Report, error) {
+	r := &Report{
+		Schema: reportSchema, Partial: !finished, Plan: plan, Outcome: found, Commands: o.Commands, Assumptions: assumptions(),
+	}
 	if err := r.load(dir, o.From); err != nil {
 		return nil, err
 	}
 	r.Model = sizing.NewModel(r.Points)
-	if plan != nil && outcome != nil {
-		a := answer(plan, outcome, finished)
-		r.Answer = &a
+	if plan != nil {
+		r.Answer = found.conclude(plan, finished)
 	} else {
 		r.adopt(o.From)
 	}
 	field, full := "", 0.0
 	if r.Answer != nil {
 		field = r.Plan.Grow.Field
-		if r.Answer.Kind == Exactly || r.Answer.Kind == AtLeast {
-			full = r.Answer.Value
-		}
 	}
-	r.HoldOut = holdOut(r.Points, field, full)
+	if r.Answer.measured() {
+		full = r.Answer.Value
+	}
+	r.HoldOut = checkHoldOut(r.Points, field, full)
 	r.limit(o)
 	base := r.base()
-	for _, w := range o.Sizes {
-		r.Sizes = append(r.Sizes, r.predict(w.over(base)))
+	for _, s := range o.Sizes {
+		r.Sizes = append(r.Sizes, r.predict(over(s, base)))
 	}
-	for _, w := range o.Predict {
-		r.Predictions = append(r.Predictions, r.predict(w.over(base)))
+	for _, s := range o.Predict {
+		r.Predictions = append(r.Predictions, r.predict(over(s, base)))
 	}
-	r.Assumptions = assumptions()
 	return r, nil
 }
 
@@ -118,7 +133,7 @@ func (r *Report) load(dir string, from []string) error {
 	}
 	points, err := sizing.Load(append(folders, from...)...)
 	if errors.Is(err, result.ErrNoResult) && len(from) == 0 {
-		err = nil // a search that was cut short in its first run
+		err = nil // the search was interrupted during its first run
 	}
 	r.Points = points
 	if len(points) > 0 {
@@ -136,22 +151,20 @@ func (r *Report) load(dir string, from []string) error {
 // base is the size that predictions start from: the answer's, or else the largest
 // measured.
 func (r *Report) base() sizing.Size {
-	if r.Plan != nil {
-		p := r.Plan.Base
-		if r.Answer != nil && r.Answer.Value > 0 {
-			if at, err := p.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil {
-				p = at
-			}
-		}
-		return sizing.SizeOf(p)
-	}
 	var largest sizing.Size
 	for _, p := range r.Points {
 		if p.Proxies >= largest.Proxies {
 			largest = p.Size
 		}
 	}
-	return largest
+	if r.Answer == nil {
+		return largest
+	}
+	p := r.Plan.Base
+	if changed, err := p.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil && r.Answer.Value > 0 {
+		p = changed
+	}
+	return sizing.SizeOf(p)
 }
 
 // limit fills in what one replica may use.
@@ -167,29 +180,19 @@ func (r *Report) limit(o Options) {
 			l.Memory, l.MemoryFrom = float64(e.Memory), "all memory of the measured machine"
 		}
 	}
-	if r.Plan == nil || r.Answer == nil {
+	if r.Answer == nil {
 		return
 	}
-	l.P99 = limitOf(r.Plan.Base.SLO[p99])
-	if r.Answer.Kind != Exactly && r.Answer.Kind != AtLeast {
-		return
+	if bound, lower, err := metric.ParseLimit(latencyMetric, r.Plan.Base.SLO[latencyMetric]); err == nil && !lower {
+		l.P99 = bound
 	}
-	if at, err := r.Plan.Base.With(r.Plan.Grow.setting(r.Answer.Value)); err == nil {
-		l.PushRate = r.Model.At(sizing.SizeOf(at)).PushRate
+	if r.Answer.measured() {
+		l.PushRate = r.Model.At(r.base()).PushRate
 		l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the knee"
-		if r.Answer.Kind == AtLeast {
+		if r.Answer.Kind == atLeast {
 			l.KneeFrom = "as at " + r.Plan.Grow.setting(r.Answer.Value) + ", the largest load measured; the knee lies above"
 		}
 	}
-}
-
-// limitOf returns the seconds of an upper limit of the p99; zero if there is none.
-func limitOf(limit string) float64 {
-	bound, lower, err := metric.ParseLimit(p99, limit)
-	if err != nil || lower {
-		return 0
-	}
-	return bound
 }
 
 func (r *Report) predict(s sizing.Size) sizing.Prediction {
@@ -205,20 +208,23 @@ func assumptions() []string {
 	return []string{
 		"pushes/s = mutations/s × proxies × pushes per mutation and proxy, as measured at the nearest rates of mutations (interpolated between two; beyond them, the nearest's)",
 		"the size of a push and the configuration of a proxy are linear in services and endpoints, as far as those varied in the runs",
-		"CPU is the mean of steady load; connecting, start and garbage collection peaks need room beside it",
+		"CPU is the mean of steady load; connecting, starting and garbage collection need headroom above it",
 		"replicas share the proxies evenly, and each holds all services and sees all mutations",
 		"intervals are 95 % for one more run on the same machine, with independent errors of equal size (of the latency: in proportion to it); they hold only where nothing is extrapolated",
-		"the control plane had the machine to share with the harness, the in-memory API server included",
+		"the control plane shared the machine with the harness, the in-memory API server included",
 	}
 }
 
-// Is reports whether a folder holds a search, or a report of saved runs.
-func Is(dir string) bool {
-	if _, err := os.Stat(filepath.Join(dir, planFile)); err == nil {
-		return true
+// save writes the report in all formats into a folder.
+func (r *Report) save(dir string) error {
+	errs := []error{
+		file.WriteJSON(filepath.Join(dir, reportFile), r),
+		file.Write(filepath.Join(dir, markdownFile), r.Document("").Markdown),
 	}
-	_, err := Load(dir)
-	return err == nil
+	for _, p := range r.plots() {
+		errs = append(errs, file.Write(filepath.Join(dir, p.file), p.chart.SVG))
+	}
+	return errors.Join(errs...)
 }
 
 // Load reads a saved report, fits included.
@@ -226,14 +232,14 @@ func Load(dir string) (*Report, error) {
 	path := filepath.Join(dir, reportFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("no report of the search in %s yet: run its command again to go on: %w", dir, err)
+		return nil, fmt.Errorf("no report of the search in %s yet: run its command again to continue it: %w", dir, err)
 	}
 	var r Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}
-	if r.Schema != ReportSchema {
-		return nil, fmt.Errorf("loading %s: its schema is %q, this version reads %q: use the version of xdsbench that wrote it", path, cmp.Or(r.Schema, "(none)"), ReportSchema)
+	if r.Schema != reportSchema {
+		return nil, fmt.Errorf("loading %s: its schema is %q, this version reads %q: use the version of xdsbench that wrote it", path, cmp.Or(r.Schema, "(none)"), reportSchema)
 	}
 	r.Model = sizing.NewModel(r.Points)
 	return &r, nil

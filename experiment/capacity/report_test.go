@@ -1,7 +1,6 @@
 package capacity_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -19,17 +18,9 @@ func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
 	t.Parallel()
 	f := &fake{Limit: 777, Load: byProxies, Noise: 0.005}
 	p := plan(t, "proxies=50..5000", withSoak)
-	dir := filepath.Join(t.TempDir(), "out")
-	o, err := capacity.Search(t.Context(), capacity.Config{Dir: dir, Plan: p, Run: f.run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := capacity.Make(dir, p, o, true, capacity.Options{
-		Predict: []capacity.Want{{Proxies: 600}, {Proxies: 20000, Services: 2000, Rate: 15}}, ReplicaCPU: 0.5, ReplicaMemory: 4 << 30,
+	r, _ := search(t, f, p, capacity.Options{
+		Predict: []sizing.Size{{Proxies: 600}, {Proxies: 20000, Services: 2000, Rate: 15}}, ReplicaCPU: 0.5, ReplicaMemory: 4 << 30,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	inside, beyond := r.Predictions[0], r.Predictions[1]
 	const rate = 4
 	if want := 0.05 + 1e-4*600*rate; math.Abs(inside.CPU.Value-want) > 0.05*want || len(inside.CPU.Extrapolated) > 0 {
@@ -43,14 +34,14 @@ func TestReportPredictsFromTheSearchsRuns(t *testing.T) {
 	}
 	got := text(t, r)
 	for _, want := range []string{
-		"CAPACITY  proxies.count=775 keeps the SLO, 800 does not",
+		"CAPACITY  quickstart: proxies.count=775 keeps the SLO, 800 does not",
 		"confirmed by a soak of 2m0s at 775",
-		"(the default, as the profile has none)",
+		"(the default, since the profile has none)",
 		"20,000 × 2,000",
 		"services ×20",
-		"beyond the runs the model extrapolates",
-		"Hold-out check fitted on",
-		`memory: "per service" and "per endpoint" did not vary: what it costs is in "fixed"`,
+		"Beyond the runs the model extrapolates",
+		"Hold-out check\n  Fitted on",
+		`memory       "per service" and "per endpoint" did not vary: the cost is in "fixed"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -90,12 +81,12 @@ func TestSavedReportIsRenderedAgainFromItsFileAlone(t *testing.T) {
 	if text(t, r) != text(t, again) {
 		t.Errorf("%s\nis not\n%s", text(t, again), text(t, r))
 	}
-	var a, b bytes.Buffer
-	if err := errors.Join(r.Markdown(&a), again.Markdown(&b)); err != nil || a.String() != b.String() {
-		t.Errorf("Markdown differs, error %v", err)
+	page := markdown(t, r)
+	if got := markdown(t, again); got != page {
+		t.Errorf("%s\nis not\n%s", got, page)
 	}
-	for _, want := range []string{"# CAPACITY", "## Residuals: memory", "## Assumptions", "## Environment", "![CPU in steady load](cpu.svg)"} {
-		if !strings.Contains(a.String(), want) {
+	for _, want := range []string{"# quickstart\n\n**CAPACITY** proxies.count=775 keeps", "## Residuals: memory", "## Assumptions", "## Environment", "![CPU in steady load](cpu.svg)"} {
+		if !strings.Contains(page, want) {
 			t.Errorf("no %q in the Markdown", want)
 		}
 	}
@@ -106,7 +97,7 @@ func TestSavedRunsAloneGiveTheModelAndTheKnee(t *testing.T) {
 	found, dir := search(t, &fake{Limit: 777, Load: byProxies, Noise: 0.01}, plan(t, "proxies=50..5000"))
 	byRate := func(s sizing.Size) float64 { return s.Rate }
 	_, other := search(t, &fake{Limit: 1e6, Load: byRate, Noise: 0.01}, plan(t, "rate=1/s..32/s"))
-	r, err := capacity.Make("", nil, nil, true, capacity.Options{From: []string{dir, other, dir}, Predict: []capacity.Want{{Proxies: 2000}}})
+	r, err := capacity.FromRuns("", capacity.Options{From: []string{dir, other, dir}, Predict: []sizing.Size{{Proxies: 2000}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,13 +107,13 @@ func TestSavedRunsAloneGiveTheModelAndTheKnee(t *testing.T) {
 	if r.Limits.PushRate == 0 || r.Predictions[0].Replicas.Count != 3 {
 		t.Errorf("limits %+v, replicas %+v", r.Limits, r.Predictions[0].Replicas)
 	}
-	_, err = capacity.Make("", nil, nil, true, capacity.Options{From: []string{t.TempDir()}})
+	_, err = capacity.FromRuns("", capacity.Options{From: []string{t.TempDir()}})
 	if !errors.Is(err, result.ErrNoResult) {
 		t.Errorf("empty folder: %v", err)
 	}
 }
 
-func TestDoubtfulRunsAreListed(t *testing.T) {
+func TestQuestionableRunsAreListed(t *testing.T) {
 	t.Parallel()
 	r, _ := search(t, &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}, plan(t, "proxies=50..5000"))
 	if got := text(t, r); !strings.Contains(got, "not in the fits of CPU and latency: ") || !strings.Contains(got, "proxies.count-800: the harness was the bottleneck: stamps were late") {
@@ -132,13 +123,13 @@ func TestDoubtfulRunsAreListed(t *testing.T) {
 
 func TestJSONHasTheDocumentedSchema(t *testing.T) {
 	t.Parallel()
-	r, _ := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))
-	var out bytes.Buffer
-	if err := r.JSON(&out); err != nil {
+	_, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))
+	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(out.Bytes(), &fields); err != nil || fields["schema"] != "xdsbench/capacity-report/v1" {
+	if err := json.Unmarshal(data, &fields); err != nil || fields["schema"] != "xdsbench/capacity-report/v1" {
 		t.Errorf("schema %v, error %v", fields["schema"], err)
 	}
 	for _, name := range []string{"answer", "plan", "outcome", "points", "model", "limits", "assumptions"} {
@@ -151,20 +142,15 @@ func TestJSONHasTheDocumentedSchema(t *testing.T) {
 func TestPredictAndSizesNameEveryProblem(t *testing.T) {
 	t.Parallel()
 	_, err := capacity.ParsePredict("proxies=x,speed=3,rate=0,services")
-	for _, want := range []string{`proxies is "x"`, `"speed" is not a key: there are proxies, services, endpoints and rate`, `rate is "0"`, `"services": want KEY=VALUE`} {
+	for _, want := range []string{`proxies is "x"`, `"speed" is not a key: the keys are proxies, services, endpoints and rate`, `rate is "0"`, `"services": want KEY=VALUE`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in %v", want, err)
 		}
 	}
-	if w, err := capacity.ParsePredict("proxies=20000, services=2000,endpoints=5,rate=15/s"); err != nil || w != (capacity.Want{Proxies: 20000, Services: 2000, Endpoints: 5, Rate: 15}) {
+	if w, err := capacity.ParsePredict("proxies=20000, services=2000,endpoints=5,rate=15/s"); err != nil || w != (sizing.Size{Proxies: 20000, Services: 2000, Endpoints: 5, Rate: 15}) {
 		t.Errorf("%+v, error %v", w, err)
 	}
 	if _, err := capacity.ParseSizes([]string{"1000x500", "x", "0x5", "10"}); err == nil || strings.Count(err.Error(), "--sizes") != 3 {
 		t.Errorf("error %v", err)
-	}
-	for text, want := range map[string]float64{"4GiB": 4 << 30, "2GB": 2e9, "-1GiB": 0, "lots": 0} {
-		if got, err := capacity.ParseBytes(text); got != want || (err == nil) != (want > 0) {
-			t.Errorf("%s: %g, error %v", text, got, err)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package adstest
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ const patience = 5 * time.Second
 
 // Server listens on loopback and hands every stream to the test.
 type Server struct {
-	// Addr is HOST:PORT.
+	// Addr is HOST:PORT, or unix:/PATH.
 	Addr string
 
 	grpc    *grpc.Server
@@ -32,16 +33,20 @@ func Start(tb testing.TB, opts ...grpc.ServerOption) *Server {
 	return StartAt(tb, "127.0.0.1:0", opts...)
 }
 
-// StartAt starts a server at an address, as after a restart.
+// StartAt starts a server at an address, HOST:PORT or unix:/PATH.
 func StartAt(tb testing.TB, addr string, opts ...grpc.ServerOption) *Server {
 	tb.Helper()
 	var lc net.ListenConfig
-	lis, err := lc.Listen(context.Background(), "tcp", addr)
+	network, prefix := "tcp", ""
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		network, prefix, addr = "unix", "unix:", path
+	}
+	lis, err := lc.Listen(context.Background(), network, addr)
 	if err != nil {
 		tb.Fatalf("listening on %s: %v", addr, err)
 	}
 	s := &Server{
-		Addr: lis.Addr().String(), grpc: grpc.NewServer(opts...),
+		Addr: prefix + lis.Addr().String(), grpc: grpc.NewServer(opts...),
 		streams: make(chan *Stream, 1024), done: make(chan struct{}),
 	}
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(s.grpc, service{s: s})

@@ -55,7 +55,11 @@ func (c Chart) SVG(w io.Writer) error {
 	}
 	scale(&p.X, c.LogX)
 	scale(&p.Y, c.LogY)
-	p.Y.Max += headroom(c)(p.Y.Min, p.Y.Max)
+	if room := 0.07 * float64(len(c.Series)); c.LogY { // for the legend, above the highest point
+		p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, room)
+	} else {
+		p.Y.Max += (p.Y.Max - p.Y.Min) * room
+	}
 	canvas := vgsvg.New(width, height)
 	p.Draw(draw.Crop(draw.New(canvas), margin, -margin, margin, -margin))
 	if _, err := canvas.WriteTo(w); err != nil {
@@ -64,23 +68,11 @@ func (c Chart) SVG(w io.Writer) error {
 	return nil
 }
 
-// headroom leaves room for the legend above the highest point.
-func headroom(c Chart) func(low, high float64) float64 {
-	share := 0.07 * float64(len(c.Series))
-	if c.LogY {
-		return func(low, high float64) float64 { return high * (math.Pow(high/low, share) - 1) }
-	}
-	return func(low, high float64) float64 { return (high - low) * share }
-}
-
 // check refuses what an axis cannot show.
 func (c Chart) check(s Series) error {
 	for _, p := range s.Points {
-		switch {
-		case c.LogX && p.X <= 0:
-			return fmt.Errorf("chart %q, series %q: x is %g: a logarithmic axis takes positive values only", c.Title, s.Name, p.X)
-		case c.LogY && (p.Y <= 0 || p.Low != p.High && p.Low <= 0):
-			return fmt.Errorf("chart %q, series %q: y is %g from %g: a logarithmic axis takes positive values only", c.Title, s.Name, p.Y, p.Low)
+		if c.LogX && p.X <= 0 || c.LogY && (p.Y <= 0 || p.Low != p.High && p.Low <= 0) {
+			return fmt.Errorf("chart %q, series %q: %+v: a logarithmic axis takes positive values only", c.Title, s.Name, p)
 		}
 	}
 	return nil

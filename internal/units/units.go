@@ -106,8 +106,8 @@ func Amount(value float64, unit string) string {
 	case "cores":
 		return Number(value) + " cores"
 	}
-	if value == math.Trunc(value) && math.Abs(value) < 1e15 {
-		return Count(int64(value))
+	if size := math.Abs(value); (size >= 99.95 || value == math.Trunc(value)) && size < 1e15 {
+		return Count(int64(math.Round(value)))
 	}
 	return Number(value)
 }

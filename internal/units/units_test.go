@@ -48,6 +48,7 @@ func TestNumbersAreWrittenInUnitsThatKeepThemShort(t *testing.T) {
 		{units.Amount(0.25, "cores"), "0.25 cores"},
 		{units.Amount(12_000, ""), "12,000"},
 		{units.Amount(1.5, ""), "1.5"},
+		{units.Amount(2475.3, ""), "2,475"},
 		{units.Range(0.0217, 0.0224, "s"), "21.7 to 22.4 ms"},
 		{units.Range(0.9, 1.1, "s"), "900 ms to 1.1 s"},
 		{units.Range(1, 2, ""), "1 to 2"},

@@ -24,11 +24,11 @@ import (
 //
 // Responses wait in the outbox and enter the server's channel one at a time;
 // the next follows when the one before has been sent. Two rules of the server
-// make that necessary. It handles requests and responses in one loop, so a
-// channel that the loop has to empty must never block the loop's own call of
-// CreateWatch. And when a request arrives, its SotW loop throws away what the
-// channel holds of the request's type: with one response in the channel at
-// most, the loss is known and put right, and the order of types is kept.
+// make that necessary. It handles requests and responses in one loop, so a full
+// channel, which only that loop empties, must not block its call of CreateWatch.
+// And when a request arrives, its SotW loop drops what the channel holds of the
+// request's type: with at most one response in the channel, the connection
+// notices and sends it again, and the order of types is kept.
 type connection struct {
 	server *Server
 	faults *faults.Injector
@@ -48,12 +48,12 @@ type connection struct {
 	pushing *inFlight
 	inbound *snapshot.Inbound // whose clusters were sent last
 
-	// The server's channel, of the one or the other variant.
+	// The server's channel, of either variant.
 	sotwOut  chan cache.Response
 	deltaOut chan cache.DeltaResponse
 
 	// For injected faults.
-	answered *snapshot.Snapshot // from which requests for endpoints were last answered
+	answered *snapshot.Snapshot // from which a request for endpoints was last answered
 	lastDue  time.Time          // of the pushes that are held back
 	early    sets.Set[string]   // clusters that are not sent before their endpoints
 	late     sets.Set[string]   // clusters that are not sent yet
@@ -119,8 +119,8 @@ func (c *connection) pause() {
 	c.paused = true
 }
 
-// resumeLocked begins a watch for t. If the server has thrown away a response
-// of that type, it goes back to the front of the outbox.
+// resumeLocked begins a watch for t. If the server has dropped a response of that
+// type, it goes back to the front of the outbox.
 func (c *connection) resumeLocked(t xds.Type) {
 	lost := c.current
 	if !c.delta && c.paused && lost != nil && lost.kind == t {
@@ -187,10 +187,10 @@ func (c *connection) startPush(p *snapshot.PushRequest, done func()) {
 	c.enqueueLocked(responses...)
 }
 
-// holdBackLocked delays a push, as an injected fault. The push is over for the
-// push queue, so that the delay delays and nothing else: it takes no slot of
-// PILOT_PUSH_THROTTLE, and does not hold up the next push. One that is due
-// before its predecessor leaves right after it.
+// holdBackLocked delays a push, as an injected fault. For the push queue the push
+// is over, so that the delay has no other effect: it takes no slot of
+// PILOT_PUSH_THROTTLE and does not hold up the next push. One that is due before
+// its predecessor follows right after it.
 func (c *connection) holdBackLocked(push *inFlight, responses []*response) {
 	push.done()
 	push.done = func() {}

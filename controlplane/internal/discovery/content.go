@@ -12,11 +12,11 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// completeResponseLocked returns a response with everything that the proxy
-// subscribes to of a type. known holds the versions that a Delta client says it
-// has: equal ones are left out, and names that are no more are removed. The
-// result is nil if there is nothing to say; a first request for all resources
-// is answered in any case, so that the client knows that it has them.
+// completeResponseLocked returns a response with all resources of a type that the
+// proxy subscribes to. known holds the versions that a Delta client says it has:
+// equal ones are left out, and names that no longer exist are removed. The result
+// is nil if nothing is left; but a first request for all resources is always
+// answered, so that the client knows that it has them.
 func (c *connection) completeResponseLocked(t xds.Type, known map[string]string) *response {
 	began := time.Now()
 	s := c.server.snapshot.Load()
@@ -29,7 +29,7 @@ func (c *connection) completeResponseLocked(t xds.Type, known map[string]string)
 	case xds.LDS:
 		r.content = c.inboundLocked(s).Listeners
 	case xds.EDS:
-		c.answered = s
+		c.rememberLocked(s)
 		r.content = c.withEarlyEndpointsLocked(s, s.Endpoints(c.watches[t].names))
 	default:
 		r.content = s.Routes(c.watches[t].names, c.node.namespace)
@@ -58,7 +58,7 @@ func (c *connection) namedResponseLocked(t xds.Type, names []string, known map[s
 	s := c.server.snapshot.Load()
 	r := &response{kind: t, version: s.Version}
 	if t == xds.EDS {
-		c.answered = s
+		c.rememberLocked(s)
 		r.content = s.EndpointsNamed(names)
 	} else {
 		r.content = s.RoutesNamed(names, c.node.namespace)
@@ -86,8 +86,8 @@ func (c *connection) inboundLocked(s *snapshot.Snapshot) *snapshot.Inbound {
 	return s.Inbound(c.server.cfg.Registry.WorkloadAt(c.node.address))
 }
 
-// pushResponsesLocked returns what a push owes to the proxy, in the order in
-// which it must be sent.
+// pushResponsesLocked returns what a push has to bring to the proxy, in the order
+// in which it must be sent.
 func (c *connection) pushResponsesLocked(p *snapshot.PushRequest) []*response {
 	s := c.server.snapshot.Load()
 	if c.faults.Unserved(c.node.name) {
@@ -135,9 +135,9 @@ func (c *connection) pushResponseLocked(t xds.Type, s *snapshot.Snapshot, p *sna
 	}
 }
 
-// changedEndpointsLocked is the EDS of a push: the changed clusters that the
-// proxy subscribes to, and no others. In SotW too: only for LDS and CDS must a
-// response hold all resources (xDS protocol, "Grouping Resources into
+// changedEndpointsLocked is the EDS of a push: the changed clusters that the proxy
+// subscribes to, and no others. That holds for SotW too, where only LDS and CDS
+// responses must have all resources (xDS protocol, "Grouping Resources into
 // Responses").
 func (c *connection) changedEndpointsLocked(s *snapshot.Snapshot, p *snapshot.PushRequest) *response {
 	if c.watches[xds.EDS].names == nil || len(p.Endpoints) == 0 {
@@ -158,9 +158,16 @@ func unlessEmpty(content *xds.Bundle, removed []string) *response {
 	return &response{content: content, removed: removed}
 }
 
-// staleContentLocked returns content with the endpoints that the proxy was
-// first answered with, for the clusters whose updates it never gets, as an
-// injected fault.
+// rememberLocked keeps the state from which endpoints are answered, for
+// staleContentLocked.
+func (c *connection) rememberLocked(s *snapshot.Snapshot) {
+	if c.faults != nil {
+		c.answered = s
+	}
+}
+
+// staleContentLocked replaces, as an injected fault, the endpoints of the clusters
+// whose updates the proxy never gets by those that it was answered with.
 func (c *connection) staleContentLocked(content *xds.Bundle) *xds.Bundle {
 	var list []*discovery.Resource
 	for i, r := range content.Resources {

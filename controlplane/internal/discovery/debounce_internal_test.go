@@ -94,7 +94,7 @@ func TestDebounceWaitsForQuiet(t *testing.T) {
 func TestDebounceDoesNotWaitLongerThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := debounced(t, &debouncer{after: 100 * ms, max: time.Second, eds: true}, 0, 60*ms, endpoints(20)...)
-		// 20 updates take 1140 ms; those after the limit wait for their quiet.
+		// 20 updates take 1140 ms; those after the limit wait for the quiet time.
 		wantTimes(t, l.at, []time.Duration{time.Second, 1240 * ms})
 	})
 }

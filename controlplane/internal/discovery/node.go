@@ -19,8 +19,8 @@ type node struct {
 	clusterID string // of the Kubernetes cluster
 }
 
-// newNode accepts any ID. One of another form than a sidecar's gives a proxy
-// without address, that is without inbound configuration.
+// newNode accepts any ID. If it does not have the form of a sidecar's, the proxy
+// has no address, and so no inbound configuration.
 func newNode(n *core.Node) node {
 	fields := n.GetMetadata().GetFields()
 	out := node{

@@ -61,8 +61,8 @@ func (q *pushQueue[C]) dequeue() (C, *snapshot.PushRequest, bool) {
 		if request != nil {
 			return conn, request, true
 		}
-		// A push was added, and merged into the last one, after Get had returned
-		// the connection: it is in the queue again but has nothing to wait for.
+		// The last request came after Get had returned the connection, and was taken
+		// with the one before: the connection was queued again for nothing.
 		q.done(conn)
 	}
 }

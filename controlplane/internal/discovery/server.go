@@ -1,6 +1,6 @@
 // Package discovery serves ADS. Updates of the registry are debounced into
-// pushes; each builds the next snapshot and queues every connection; connections
-// answer requests and pushes with responses that leave one by one, in order.
+// pushes. Each push builds the next snapshot and queues every connection, which
+// then sends what its proxy needs, one response after the other.
 package discovery
 
 import (

@@ -8,7 +8,7 @@ import (
 )
 
 // SyncStatus is one proxy in /debug/syncz, in istiod's form: the nonces last
-// sent and last acknowledged per type. Fields without value are left out.
+// sent and last acknowledged per type. Empty fields are left out.
 type SyncStatus map[string]any
 
 // SyncStatus lists the connected proxies of a namespace by name; an empty

@@ -13,9 +13,9 @@ import (
 // Setters assign the values of variables, by the variables' names.
 type Setters map[string]func(value string) error
 
-// Read assigns every variable of env whose name has the prefix. The error
-// joins all problems, each naming its variable and value; what becomes of a
-// variable without setter, unknown decides.
+// Read assigns every variable of env whose name has the prefix. The error joins
+// all problems, each with the name and value of its variable; unknown decides
+// whether a variable without a setter is a problem.
 func (s Setters) Read(env map[string]string, prefix string, unknown func(name, value string) error) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -32,8 +32,8 @@ func (s Setters) Read(env map[string]string, prefix string, unknown func(name, v
 	return errors.Join(problems...)
 }
 
-// Var returns a setter of target. Values that do not parse or are not valid
-// are refused with want, which says what a value must be.
+// Var returns a setter of target. Its error for values that do not parse or are
+// not valid is "must be " and want.
 func Var[T any](target *T, parse func(string) (T, error), valid func(T) bool, want string) func(string) error {
 	return func(value string) error {
 		parsed, err := parse(value)

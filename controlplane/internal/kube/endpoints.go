@@ -35,7 +35,7 @@ func NewEndpointSlice(object *discoveryv1.EndpointSlice, sendUnhealthy bool) *En
 		return s
 	}
 	for i := range object.Ports {
-		// Without a number it stands for all ports: no address can be made of it.
+		// A nil number stands for all ports, for which there is no address.
 		if port := &object.Ports[i]; port.Port != nil {
 			s.ports = append(s.ports, slicePort{name: valueOf(port.Name, ""), number: uint32(*port.Port)})
 		}
@@ -111,14 +111,14 @@ func (e Endpoint) compare(other Endpoint) int {
 	)
 }
 
-// EndpointsOf collects the endpoints of a port, sorted, so that they do not
-// depend on how they are spread over slices. An endpoint may be in several
-// slices for a while, and clients have to deduplicate (Kubernetes,
-// EndpointSlices, "Duplicate endpoints"); of the copies a healthy one counts.
+// EndpointsOf collects the endpoints of a port, sorted, so that the result does
+// not depend on how they are spread over slices. An endpoint may be in several
+// slices for a while, and clients must deduplicate (Kubernetes, EndpointSlices,
+// "Duplicate endpoints"); it is healthy if one of the copies is.
 func EndpointsOf(port Port, parts []*EndpointSlice, nodes map[string]Locality) []Endpoint {
 	var list []Endpoint
 	for _, part := range parts {
-		// Service and slice have the name of the port in common.
+		// A slice's port has the name of the service's.
 		i := slices.IndexFunc(part.ports, func(p slicePort) bool { return p.name == port.Name })
 		if i < 0 || part.ports[i].number == 0 {
 			continue

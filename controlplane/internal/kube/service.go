@@ -1,5 +1,5 @@
 // Package kube reduces Kubernetes objects to what proxies can see of them. Its
-// types are immutable: two that are equal look the same to every proxy.
+// values are immutable, and equal ones look the same to every proxy.
 package kube
 
 import (
@@ -12,10 +12,10 @@ import (
 
 const clusterDomain = "cluster.local"
 
-// ExportToAnnotation names the namespaces that see a service
+// ExportToAnnotation names the namespaces to which a service is visible
 // (https://istio.io/latest/docs/reference/config/annotations/). Only the value
-// "~", no namespace, has an effect here; with any other the service is visible
-// to all.
+// "~", which means none, is supported; with any other the service is visible to
+// all.
 const ExportToAnnotation = "networking.istio.io/exportTo"
 
 // Service is what proxies can see of a Service.
@@ -42,14 +42,14 @@ type Port struct {
 // Protocol is what a listener must know of a port.
 type Protocol int
 
-// The protocols that are told apart; all others count as TCP.
+// The protocols that are distinguished; all others count as TCP.
 const (
 	TCP Protocol = iota
 	HTTP
 	HTTP2
 )
 
-// IsHTTP tells whether requests are routed one by one.
+// IsHTTP tells whether requests, not connections, are routed.
 func (p Protocol) IsHTTP() bool { return p == HTTP || p == HTTP2 }
 
 // NewService returns nil if proxies see nothing of the object.
@@ -95,8 +95,8 @@ func newPort(object *corev1.ServicePort) Port {
 	return port
 }
 
-// protocolOf follows Istio's explicit protocol selection: appProtocol, or the
-// port name up to its first dash. There is no sniffing.
+// protocolOf follows Istio's explicit protocol selection: appProtocol, or else the
+// port name up to its first dash. Protocols are not sniffed.
 func protocolOf(port *corev1.ServicePort) Protocol {
 	name, _, _ := strings.Cut(port.Name, "-")
 	if port.AppProtocol != nil {

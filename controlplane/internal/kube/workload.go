@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Workload is what decides a proxy's inbound configuration: the labels that
-// services select by and the named ports of its pod.
+// Workload is what determines the inbound configuration of a proxy: the labels by
+// which services select its pod, and the pod's named ports.
 type Workload struct {
 	Key string // equal for workloads of equal content
 
@@ -18,7 +18,7 @@ type Workload struct {
 }
 
 // NewWorkload returns the workload of a pod and the address that its proxy
-// reports; nil for pods that have no address of their own or have ended.
+// reports; nil if the pod has no address of its own or has ended.
 func NewWorkload(pod *corev1.Pod) (*Workload, string) {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.Status.PodIP == "" || pod.Spec.HostNetwork || ended {

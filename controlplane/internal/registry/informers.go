@@ -49,8 +49,8 @@ func (r *Registry) Watch(ctx context.Context, client kubernetes.Interface) (stop
 	return factory.Shutdown, nil
 }
 
-// handler turns the untyped callbacks of client-go into one: without next, the
-// object was deleted; without previous, it is new.
+// handler makes one typed callback of client-go's three: previous is nil for a new
+// object, next for a deleted one.
 func handler[T any](changed func(previous, next *T)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { changed(nil, object.(*T)) },
@@ -115,9 +115,8 @@ func nameOf(object metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 }
 
-// strip drops what the registry never looks at, before informers keep it. It
-// works on copies, since an in-process API server may share the objects that
-// it hands out.
+// strip drops what the registry does not need before the informers store it. It
+// works on copies, since an in-process API server may share its objects.
 func strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -133,11 +132,7 @@ func strip(object any) (any, error) {
 	case *corev1.Node:
 		return &corev1.Node{ObjectMeta: stripMeta(o.ObjectMeta)}, nil
 	case *corev1.Service:
-		stripped := &corev1.Service{ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}
-		if to, ok := o.Annotations[kube.ExportToAnnotation]; ok {
-			stripped.Annotations = map[string]string{kube.ExportToAnnotation: to}
-		}
-		return stripped, nil
+		return &corev1.Service{ObjectMeta: stripMeta(o.ObjectMeta), Spec: o.Spec}, nil
 	case *discoveryv1.EndpointSlice:
 		stripped := *o
 		stripped.ObjectMeta = stripMeta(o.ObjectMeta)
@@ -147,6 +142,10 @@ func strip(object any) (any, error) {
 }
 
 func stripMeta(meta metav1.ObjectMeta) metav1.ObjectMeta {
+	to, ok := meta.Annotations[kube.ExportToAnnotation]
 	meta.ManagedFields, meta.Annotations, meta.OwnerReferences = nil, nil, nil
+	if ok {
+		meta.Annotations = map[string]string{kube.ExportToAnnotation: to}
+	}
 	return meta
 }

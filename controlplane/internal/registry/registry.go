@@ -1,6 +1,6 @@
-// Package registry keeps what the API server says of services, their
-// endpoints, the pods of proxies and nodes. Informer events go in; out come
-// updates of what proxies can see, and views of it.
+// Package registry keeps track of the services, endpoints, pods and nodes of an
+// API server. Informer events go in; updates of what proxies can see, and views
+// of it, come out.
 package registry
 
 import (
@@ -16,12 +16,11 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/metrics"
 )
 
-// Listener is told what changes. Its methods must not call back into the
-// registry.
+// Listener learns of changes. Its methods must not call back into the registry.
 type Listener interface {
 	// Updated is called for every change that proxies can see.
 	Updated(u *Update)
-	// WorkloadChanged is called when the workload at an address is another.
+	// WorkloadChanged is called when there is another workload at an address.
 	WorkloadChanged(address string)
 }
 
@@ -37,11 +36,11 @@ type Registry struct {
 	pods     map[string]pod           // by address
 }
 
-// service is a service with the slices that name it; either may come first.
+// service is a service and the slices that belong to it; either may come first.
 type service struct {
 	definition   *kube.Service
 	slices       map[string]*kube.EndpointSlice
-	hadEndpoints bool // at some time since the service exists
+	hadEndpoints bool // at any time since the service was created
 }
 
 type pod struct {
@@ -61,8 +60,8 @@ func New(sendUnhealthy bool, m *metrics.Metrics) *Registry {
 	}
 }
 
-// Listen ends the filling of the registry: from here on changes are reported
-// to l. It returns an update that covers everything.
+// Listen ends the filling of the registry: from now on l learns of changes. It
+// returns an update that covers everything so far.
 func (r *Registry) Listen(l Listener) *Update {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +74,7 @@ func (r *Registry) Listen(l Listener) *Update {
 	return u
 }
 
-// apply makes a change under the lock and reports its update, if any, outside.
+// apply makes a change under the lock, and then reports its update, if any.
 func (r *Registry) apply(change func() *Update) {
 	r.mu.Lock()
 	u, listener := change(), r.listener
@@ -86,7 +85,7 @@ func (r *Registry) apply(change func() *Update) {
 	}
 }
 
-// serviceLocked returns the entry of a service, made if there is none.
+// serviceLocked returns the entry of a service, and makes it if there is none.
 func (r *Registry) serviceLocked(name types.NamespacedName) *service {
 	s := r.services[name]
 	if s == nil {
@@ -150,7 +149,7 @@ func (r *Registry) setSlice(owner types.NamespacedName, slice string, next *kube
 	})
 }
 
-// setNode records where a node is; the endpoints on it move with it.
+// setNode records the locality of a node and so of the endpoints on it.
 func (r *Registry) setNode(node string, where kube.Locality) {
 	r.apply(func() *Update {
 		if r.nodes[node] == where {
@@ -194,7 +193,7 @@ func (r *Registry) setPod(previous, object *corev1.Pod) {
 	}
 }
 
-// deletePod forgets the workload, unless another pod has its address by now.
+// deletePod removes the workload, unless another pod has its address by now.
 func (r *Registry) deletePod(object *corev1.Pod) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 // Names are the names of services.
 type Names = sets.Set[types.NamespacedName]
 
-// Update says what has changed. It is not altered once sent.
+// Update says what has changed. It is not modified once it has been sent.
 type Update struct {
 	Full      bool  // proxies need more than EDS
 	Services  Names // definitions that changed, appeared or went
@@ -26,7 +26,7 @@ type Update struct {
 	Reasons   map[string]int
 }
 
-// Merge returns an update that stands for both; it is full if either is.
+// Merge returns an update that covers both; it is full if either is.
 func (u *Update) Merge(other *Update) *Update {
 	return &Update{
 		Full:      u.Full || other.Full,

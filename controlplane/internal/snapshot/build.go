@@ -15,8 +15,8 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// service is what one service contributes, but for its load assignments: one
-// per cluster, under the same name, unless it is headless.
+// service is what one service contributes, except for its load assignments: there
+// is one per cluster, under the same name, unless the service is headless.
 type service struct {
 	definition *kube.Service
 	clusters   []*discovery.Resource
@@ -98,9 +98,9 @@ func (s *Snapshot) redefine(
 	}
 }
 
-// refreshEndpoints encodes the load assignments of a service anew. It keeps to
-// the definition that proxies have: the view's may be newer, but then an update
-// is under way whose full push will compare the two.
+// refreshEndpoints replaces the load assignments of a service. It uses the
+// definition that proxies have: if the view's is newer, an update is under way
+// whose full push will compare the two.
 func (s *Snapshot) refreshEndpoints(
 	enc *xds.Encoder, request *PushRequest, view registry.View, name types.NamespacedName,
 ) {

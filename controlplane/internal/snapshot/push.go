@@ -8,8 +8,8 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/registry"
 )
 
-// PushRequest is what one push owes to a proxy. Proxies share it, so it is not
-// altered once queued; merging makes a new one.
+// PushRequest says what a push has to bring to a proxy. Proxies share it, so it is
+// not modified once it is queued; merging makes a new one.
 type PushRequest struct {
 	Full    bool
 	Start   time.Time // when the oldest push in it entered the queue
@@ -20,8 +20,8 @@ type PushRequest struct {
 	Listeners sets.Set[string] // LDS names that are gone
 }
 
-// Merge returns a request that stands for both. It keeps the older start, so
-// that queue and convergence times count from the first change that waited.
+// Merge returns a request that covers both. It keeps the older start, so that
+// queue and convergence times count from the first change that waited.
 func (p *PushRequest) Merge(newer *PushRequest) *PushRequest {
 	return &PushRequest{
 		Full:      p.Full || newer.Full,

@@ -15,7 +15,7 @@ import (
 )
 
 // routing is the part of a state that only full pushes change: clusters,
-// listeners and routes. It is immutable but for memos.
+// listeners and routes. It is immutable, except for memos.
 type routing struct {
 	clusters  table // without inbound ones
 	listeners table // without virtualInbound
@@ -80,8 +80,8 @@ func newRouting(enc *xds.Encoder, services map[types.NamespacedName]*service) *r
 	for _, name := range names {
 		r.addService(enc, services[name])
 	}
-	// After the HTTP listeners: where both want all addresses of a port, a
-	// headless TCP service yields.
+	// After the HTTP listeners, which take precedence over a headless TCP service
+	// where both listen on all addresses of a port.
 	for _, name := range names {
 		r.listeners.add(services[name].listeners...)
 	}
@@ -108,8 +108,8 @@ func (r *routing) addService(enc *xds.Encoder, s *service) {
 	}
 }
 
-// Inbound is what differs per proxy: the way to its own workload. Proxies of
-// equal workloads share it.
+// Inbound is the configuration that depends on the proxy's own workload. Proxies
+// of equal workloads share it.
 type Inbound struct {
 	Clusters  *xds.Bundle // all clusters of the proxy
 	Listeners *xds.Bundle // all its listeners
@@ -140,9 +140,9 @@ func (r *routing) Inbound(w *kube.Workload) *Inbound {
 	})
 }
 
-// ChangedClusters returns the CDS content of an incremental push to a proxy
-// whose clusters were those of before, which may be nil, and are those of after
-// now: the clusters of changed services and what differs in the inbound ones.
+// ChangedClusters returns the Delta CDS content, and the removed names, of a push
+// to a proxy that had the clusters of before, which may be nil, and now has those
+// of after: the clusters of changed services, and the inbound ones that differ.
 func (r *routing) ChangedClusters(p *PushRequest, before, after *Inbound) (*xds.Bundle, []string) {
 	content := &xds.Bundle{}
 	changed, removed := r.clusters.find(p.Clusters)

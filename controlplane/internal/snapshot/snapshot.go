@@ -1,5 +1,5 @@
-// Package snapshot builds one state of all resources after the other, out of
-// what the registry says, and tells what brings proxies from one to the next.
+// Package snapshot builds the successive states of all resources from what the
+// registry knows, and works out what brings proxies from one to the next.
 package snapshot
 
 import (
@@ -13,16 +13,15 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// Snapshot is one state of all resources. It is immutable but for memos of what
-// is derived from it on demand. Snapshots that follow one another in
-// incremental pushes share their services and their routing.
+// Snapshot is one state of all resources. It is immutable, except for memos of
+// what is derived from it on demand. The snapshots of successive incremental
+// pushes share their services and their routing.
 type Snapshot struct {
 	Version string // in the form of istiod's push version
 
-	number   uint64
-	services map[types.NamespacedName]*service
-	// assignments are the load assignments by cluster.
-	assignments map[string]*discovery.Resource
+	number      uint64
+	services    map[types.NamespacedName]*service
+	assignments map[string]*discovery.Resource // load assignments by cluster
 	*routing
 
 	bySubscription memo[*xds.NameSet, *xds.Bundle]
@@ -48,8 +47,8 @@ func (s *Snapshot) EDSClusters() []string { return slices.Sorted(maps.Keys(s.ass
 // Assignment returns the load assignment of a cluster, nil if it has none.
 func (s *Snapshot) Assignment(cluster string) *discovery.Resource { return s.assignments[cluster] }
 
-// KeepAssignment puts the load assignment of an earlier state into s, which has
-// not been published yet.
+// KeepAssignment puts the load assignment of an earlier state into s, which must
+// not have been published yet.
 func (s *Snapshot) KeepAssignment(earlier *discovery.Resource) {
 	s.assignments[earlier.GetName()] = earlier
 }
@@ -60,8 +59,8 @@ func (s *Snapshot) Endpoints(subscription *xds.NameSet) *xds.Bundle {
 	return s.bySubscription.get(subscription, func() *xds.Bundle { return s.EndpointsNamed(subscription.Names()) })
 }
 
-// EndpointsNamed returns the load assignments of some clusters. An unknown
-// cluster gets an empty one, as from istiod: the client's wait for it ends.
+// EndpointsNamed returns the load assignments of some clusters. As from istiod, an
+// unknown cluster gets an empty one, so that the client does not wait for it.
 func (s *Snapshot) EndpointsNamed(clusters []string) *xds.Bundle {
 	list := make([]*discovery.Resource, 0, len(clusters))
 	for _, name := range clusters {
@@ -88,8 +87,8 @@ type EndpointChange struct {
 	Removed []string // subscribed names whose service is gone
 }
 
-// ChangedEndpoints returns what a push owes to the subscribers, built once for
-// all of them.
+// ChangedEndpoints returns the EDS content of a push to the proxies with a
+// subscription, built once for all of them.
 func (s *Snapshot) ChangedEndpoints(p *PushRequest, subscription *xds.NameSet) *EndpointChange {
 	return s.changes.get(changeKey{push: p, subscription: subscription}, func() *EndpointChange {
 		change := &EndpointChange{Content: &xds.Bundle{}}

@@ -1,6 +1,6 @@
-// Package wire is gRPC's codec for protobuf, with a short way for the two
-// messages that are most of the work: responses, whose resources are shared,
-// and SotW requests, which repeat the whole subscription with every ACK.
+// Package wire is gRPC's protobuf codec with a fast path for the two messages
+// that are most of the work: responses, whose resources are shared, and SotW
+// requests, which repeat the whole subscription with every ACK.
 package wire
 
 import (
@@ -21,8 +21,8 @@ import (
 // ErrMalformed is wrapped by the errors of requests that cannot be decoded.
 var ErrMalformed = errors.New("malformed DiscoveryRequest")
 
-// Codec encodes a *Response and decodes a *Request; all else it leaves to the
-// codec within.
+// Codec encodes a *Response and decodes a *Request; everything else it leaves to
+// the embedded codec.
 type Codec struct{ encoding.CodecV2 }
 
 // NewCodec returns a codec on top of gRPC's own.
@@ -75,8 +75,8 @@ func (c Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return request.parse(buffer.ReadOnlyData())
 }
 
-// parse hashes the names where they are, without making strings of them: for
-// an ACK, the set is known.
+// parse hashes the names in place and makes no strings of them: for an ACK, the
+// set is known already.
 func (r *Request) parse(data []byte) error {
 	var others []byte // all fields but the names
 	var hash xds.NameHash

@@ -14,7 +14,7 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-func TestRequestsDecodeAsTheyWouldWithoutTheShortWay(t *testing.T) {
+func TestRequestsDecodeAsTheyWouldWithoutTheFastPath(t *testing.T) {
 	request := &discovery.DiscoveryRequest{
 		VersionInfo: "v", Node: &core.Node{Id: "n"}, ResourceNames: []string{"b", "a", "b"}, TypeUrl: xds.EDS.URL(),
 		ResponseNonce: "7", ErrorDetail: &rpcstatus.Status{Code: 3, Message: "m"},

@@ -9,9 +9,9 @@ import (
 	"weak"
 )
 
-// NameSet is a subscription by name. Proxies that subscribe to the same names
-// share one, and with it the responses that are made for it. Immutable; nil is
-// the empty set.
+// NameSet is the set of names that a proxy subscribes to. Proxies that subscribe
+// to the same names share one, and with it the responses made for it. Immutable;
+// nil is the empty set.
 type NameSet struct {
 	names []string // sorted
 	set   map[string]struct{}
@@ -48,15 +48,15 @@ func (s *NameSet) Without(other *NameSet) []string {
 	return out
 }
 
-// NameHash identifies a set of names whatever their order: the sums of the
-// names' hashes under two seeds, and their number. It takes no sorting to see
-// that an ACK repeats the subscription, which nearly all requests do.
+// NameHash identifies a set of names independently of their order: the sums of
+// the names' hashes under two seeds, and their number. Nearly all requests are
+// ACKs that repeat the subscription, which this recognises without sorting.
 type NameHash struct {
 	a, b uint64
 	n    int
 }
 
-// Interner holds one copy of each set that is in use anywhere.
+// Interner holds one copy of each set that is in use.
 type Interner struct {
 	seedA, seedB maphash.Seed
 
@@ -80,8 +80,8 @@ func (in *Interner) AddTo(h *NameHash, name []byte) {
 	h.n++
 }
 
-// Get returns the set with hash h. If there is none it is made of names, whose
-// error is returned.
+// Get returns the set with hash h. If there is none it is made from names, and an
+// error of names is returned.
 func (in *Interner) Get(h NameHash, names func() ([]string, error)) (*NameSet, error) {
 	if h.n == 0 {
 		return nil, nil
@@ -109,17 +109,15 @@ func (in *Interner) Get(h NameHash, names func() ([]string, error)) (*NameSet, e
 func (in *Interner) Of(names []string) *NameSet {
 	var h NameHash
 	for _, name := range names {
-		h.a += maphash.String(in.seedA, name)
-		h.b += maphash.String(in.seedB, name)
-		h.n++
+		in.AddTo(&h, []byte(name))
 	}
 	// The function cannot fail, and so neither can Get.
 	s, _ := in.Get(h, func() ([]string, error) { return names, nil })
 	return s
 }
 
-// forget drops the entry of a set that nothing uses any more, unless an equal
-// set has been made since.
+// forget drops the entry of a set that has been collected, unless an equal one has
+// been made since.
 func (in *Interner) forget(h NameHash) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

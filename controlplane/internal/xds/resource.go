@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// Encoder marshals resources. It keeps the first error, so that generators
-// need not pass on errors that only invalid UTF-8 could cause.
+// Encoder marshals resources. It keeps the first error, so that generators need
+// not return errors that only invalid UTF-8 can cause.
 type Encoder struct{ err error }
 
 // Err returns the first error of an encoding.
@@ -37,8 +37,8 @@ func (e *Encoder) Pack(message proto.Message) *anypb.Any {
 	return packed
 }
 
-// Bundle is a list of resources, ready to be put into any number of responses.
-// It is immutable once it has been used; the encodings are made on demand.
+// Bundle is a list of resources that any number of responses can carry. It is
+// immutable once a response has it; it is encoded on demand, once.
 type Bundle struct {
 	Resources []*discovery.Resource
 	Bytes     int // of the resources' values
@@ -68,7 +68,7 @@ func (b *Bundle) Add(resources ...*discovery.Resource) {
 	}
 }
 
-// Filter returns a bundle of the resources that keep approves.
+// Filter returns a bundle of the resources for which keep is true.
 func (b *Bundle) Filter(keep func(*discovery.Resource) bool) *Bundle {
 	out := &Bundle{}
 	for _, r := range b.Resources {
@@ -79,8 +79,8 @@ func (b *Bundle) Filter(keep func(*discovery.Resource) bool) *Bundle {
 	return out
 }
 
-// NewerThan returns the part of b that known, a map of names to versions, does
-// not hold already.
+// NewerThan returns the resources whose versions differ from those in known, a
+// map of names to versions.
 func (b *Bundle) NewerThan(known map[string]string) *Bundle {
 	if len(known) == 0 {
 		return b

@@ -1,5 +1,5 @@
-// Package xds holds what all stages after the registry share: the served
-// types, resources encoded once for all proxies, and subscriptions by name.
+// Package xds holds what the stages after the registry share: the served types,
+// resources encoded once for all proxies, and subscriptions by name.
 package xds
 
 import "github.com/envoyproxy/go-control-plane/pkg/resource/v3"

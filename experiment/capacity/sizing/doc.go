@@ -19,11 +19,11 @@
 // Little's law, is then (1 + σ(N−1) + κN(N−1))/λ: a polynomial of second degree
 // that can be fitted without iteration. N is the load in units of the smallest
 // measured one. The load is the number of proxies or the pushes per second,
-// whichever varied and leaves the smaller residuals. The latency's errors are
-// taken in proportion to it. Runs in which the control plane did not keep up, so
-// that their latency is several times the law's, are left out and listed.
+// whichever leaves the smaller residuals. The latency's errors are taken in
+// proportion to it. Runs in which the control plane did not keep up, so that their
+// latency is several times the law's, are left out and listed.
 //
-// A term that did not vary, or that the terms before it explain, is left out,
-// and a note says where its part went. So is one that comes out negative, since
-// nothing costs less than nothing.
+// A term that did not vary, or that the terms before it explain, is left out, and
+// a note says which term its cost is in. So is a term that comes out negative: no
+// cost is below zero.
 package sizing

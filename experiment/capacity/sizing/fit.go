@@ -3,6 +3,7 @@ package sizing
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -11,12 +12,14 @@ import (
 
 const (
 	confidence = 0.95
-	// maxInflation is the variance inflation factor above which a term counts as
+	// inflationLimit is the variance inflation factor above which a term counts as
 	// explained by those before it: the usual rule of thumb.
-	maxInflation = 10
-	// polynomialInflation is the same for powers of one load, which are alike by
+	inflationLimit = 10
+	// powerInflationLimit is the same for powers of one load, which are alike by
 	// nature.
-	polynomialInflation = 10_000
+	powerInflationLimit = 10_000
+	// minRuns is how many runs a fit needs.
+	minRuns = 3
 )
 
 // Coefficient is one term of a fit, with its 95 % interval.
@@ -28,8 +31,8 @@ type Coefficient struct {
 	High  float64 `json:"high"`
 }
 
-// Residual is one point of a fit: Error is (Fitted − Measured)/Measured.
-type Residual struct {
+// residual is one point of a fit: Error is (Fitted − Measured)/Measured.
+type residual struct {
 	Run      string  `json:"run"`
 	Measured float64 `json:"measured"`
 	Fitted   float64 `json:"fitted"`
@@ -42,7 +45,7 @@ type Fit struct {
 	Name         string        `json:"name"`
 	Unit         string        `json:"unit"`
 	Coefficients []Coefficient `json:"coefficients"`
-	Residuals    []Residual    `json:"residuals"`
+	Residuals    []residual    `json:"residuals"`
 	// R2 is the share of the variance that the fit explains; 0 if nothing varied.
 	R2               float64 `json:"r2"`
 	MaxRelativeError float64 `json:"maxRelativeError"`
@@ -50,6 +53,7 @@ type Fit struct {
 	// Notes say which terms were left out, and why.
 	Notes []string `json:"notes,omitempty"`
 
+	cost    func(Point) *float64
 	points  []Point
 	terms   []term
 	inverse *mat.SymDense // of X'X
@@ -58,29 +62,34 @@ type Fit struct {
 	relative bool
 }
 
-// fitter holds what a fit is made from.
+// fitter says what to fit.
 type fitter struct {
 	name, unit string
-	inflation  float64
+	// maxInflation is the variance inflation factor that a term may have; zero for
+	// inflationLimit.
+	maxInflation float64
 	// relative minimises relative errors, for a cost whose errors grow with it and
 	// that jumps where the control plane is overloaded.
 	relative bool
-	terms    []term // the first is constant; the most trusted first
-	cost     func(Point) float64
+	// cost is nil at points that do not have it.
+	cost  func(Point) *float64
+	terms []term // the first is constant; the most trusted first
 }
 
-// fit fits the terms that the points can tell apart; nil, with a note, if there
-// are too few points.
-func (f fitter) fit(points []Point) (*Fit, string) {
-	if len(points) < 3 {
-		return nil, fmt.Sprintf("%s: not fitted: %d usable runs, and it takes 3", f.name, len(points))
+// fit fits the terms that the points with the cost can tell apart; nil, with the
+// reason, if there are too few points.
+func (f *fitter) fit(points []Point) (*Fit, string) {
+	fit := &Fit{Name: f.name, Unit: f.unit, cost: f.cost, relative: f.relative}
+	var y []float64
+	for _, p := range points {
+		if cost := f.cost(p); cost != nil {
+			fit.points, y = append(fit.points, p), append(y, *cost)
+		}
 	}
-	fit := &Fit{Name: f.name, Unit: f.unit, points: points, relative: f.relative}
-	y := make([]float64, len(points))
-	for i, p := range points {
-		y[i] = f.cost(p)
+	if len(y) < minRuns {
+		return nil, fmt.Sprintf("%s: not fitted: %d usable runs, at least %d are needed", f.name, len(y), minRuns)
 	}
-	fit.terms = f.distinct(fit, points)
+	fit.terms = f.distinct(fit)
 	for {
 		values := fit.solve(y)
 		worst := fit.mostNegative(values)
@@ -88,8 +97,9 @@ func (f fitter) fit(points []Point) (*Fit, string) {
 			fit.conclude(values, y)
 			return fit, ""
 		}
-		fit.note("%q came out negative (%.3g %s): left out, since nothing costs less than nothing", fit.terms[worst].name, values[worst], fit.terms[worst].unit)
-		fit.terms = append(fit.terms[:worst:worst], fit.terms[worst+1:]...)
+		t := fit.terms[worst]
+		fit.note("%q came out negative (%.3g %s) and is left out: no cost is below zero", t.name, values[worst], t.unit)
+		fit.terms = slices.Delete(slices.Clone(fit.terms), worst, worst+1)
 		if len(fit.terms) == 0 {
 			return nil, f.name + ": not fitted: no term is positive"
 		}
@@ -100,7 +110,7 @@ func (f *Fit) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// solve returns the coefficients, and notes the inverse of X'X. Rows are divided
+// solve returns the coefficients, and keeps the inverse of X'X. Rows are divided
 // by their cost to make errors relative.
 func (f *Fit) solve(y []float64) []float64 {
 	x, scale := design(f.terms, f.points)
@@ -118,7 +128,7 @@ func (f *Fit) solve(y []float64) []float64 {
 	var chol mat.Cholesky
 	f.inverse = mat.NewSymDense(len(beta), nil)
 	if chol.Factorize(&normal) {
-		_ = chol.InverseTo(f.inverse) // likewise
+		_ = chol.InverseTo(f.inverse) // as in the function solve
 	}
 	for i := range beta {
 		beta[i] /= scale[i]
@@ -130,68 +140,60 @@ func (f *Fit) solve(y []float64) []float64 {
 }
 
 // mostNegative returns the index of the most negative coefficient, each measured
-// by the largest part it has of any point; −1 if none is.
+// by the largest part it has of any point; −1 if none is negative.
 func (f *Fit) mostNegative(beta []float64) int {
 	worst, least := -1, 0.0
 	for j, b := range beta {
-		part := 0.0
-		for _, p := range f.points {
-			part = min(part, b*f.terms[j].of(p))
-		}
-		if part < least {
+		if part := b * slices.Max(f.terms[j].column(f.points)); part < least {
 			worst, least = j, part
 		}
 	}
 	return worst
 }
 
-// conclude fills in what a fit says of itself.
+// conclude fills in what a fit reports.
 func (f *Fit) conclude(beta, y []float64) {
 	f.DegreesOfFreedom = len(y) - len(beta)
 	squares := 0.0
 	for i, p := range f.points {
-		r := Residual{Run: p.Run, Measured: y[i]}
+		r := residual{Run: p.Run, Measured: y[i]}
 		for j, t := range f.terms {
 			r.Fitted += beta[j] * t.of(p)
 		}
 		if y[i] != 0 {
 			r.Error = r.Fitted/y[i] - 1
 		}
+		deviation := r.Fitted - y[i]
 		if f.relative {
-			squares += r.Error * r.Error
-		} else {
-			squares += (r.Fitted - y[i]) * (r.Fitted - y[i])
+			deviation = r.Error
 		}
+		squares += deviation * deviation
 		f.MaxRelativeError = max(f.MaxRelativeError, math.Abs(r.Error))
 		f.Residuals = append(f.Residuals, r)
 	}
 	f.sigma = math.Sqrt(squares / float64(f.DegreesOfFreedom))
-	f.R2 = f.explained(y, squares)
+	if total := f.total(y); total > 0 {
+		f.R2 = 1 - squares/total
+	}
 	for j, t := range f.terms {
 		half := f.student() * f.sigma * math.Sqrt(f.inverse.At(j, j))
 		f.Coefficients = append(f.Coefficients, Coefficient{t.name, t.unit, beta[j], beta[j] - half, beta[j] + half})
 	}
 }
 
-// explained is R²: how much better the fit is than the best constant, by the
-// errors that it minimises.
-func (f *Fit) explained(y []float64, squares float64) float64 {
-	total := aroundMean(y)
-	if f.relative {
-		inverse := make([]float64, len(y))
-		for i, v := range y {
-			inverse[i] = 1 / v
-		}
-		best := floats.Sum(inverse) / floats.Dot(inverse, inverse)
-		total = 0
-		for _, x := range inverse {
-			total += (best*x - 1) * (best*x - 1)
-		}
+// total is the sum of squares that the best constant leaves, of the errors that
+// the fit minimises.
+func (f *Fit) total(y []float64) float64 {
+	if !f.relative {
+		return aroundMean(y)
 	}
-	if total == 0 {
-		return 0
+	inverse := make([]float64, len(y))
+	for i, v := range y {
+		inverse[i] = 1 / v
 	}
-	return 1 - squares/total
+	// The best constant c minimises the sum of (c/y − 1)².
+	sum, squares := floats.Sum(inverse), floats.Dot(inverse, inverse)
+	return float64(len(y)) - sum*sum/squares
 }
 
 // student is the factor of a two-sided interval.
@@ -201,9 +203,12 @@ func (f *Fit) student() float64 {
 
 // at predicts the cost of a point, with the 95 % interval of one more run there.
 // The interval is cut off at zero, below which no cost can be.
-func (f *Fit) at(p Point) Estimate {
+func (f *Fit) at(p Point) *Estimate {
+	if f == nil {
+		return nil
+	}
 	x := mat.NewVecDense(len(f.terms), nil)
-	var e Estimate
+	e := &Estimate{Extrapolated: f.outside(p)}
 	for j, t := range f.terms {
 		x.SetVec(j, t.of(p))
 		e.Value += f.Coefficients[j].Value * t.of(p)
@@ -215,4 +220,16 @@ func (f *Fit) at(p Point) Estimate {
 	half := f.student() * f.sigma * math.Sqrt(own+mat.Inner(x, f.inverse, x))
 	e.Low, e.High = max(0, e.Value-half), e.Value+half
 	return e
+}
+
+// Cost returns what a point measured of the fit's cost; nil if it did not.
+func (f *Fit) Cost(p Point) *float64 { return f.cost(p) }
+
+// Fitted returns the cost of a point by the fit; false if the point is not in it.
+func (f *Fit) Fitted(p Point) (float64, bool) {
+	i := slices.IndexFunc(f.Residuals, func(r residual) bool { return r.Run == p.Run })
+	if i < 0 {
+		return 0, false
+	}
+	return f.Residuals[i].Fitted, true
 }

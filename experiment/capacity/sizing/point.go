@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/profiles"
@@ -46,8 +46,9 @@ type Point struct {
 	P99 *float64 `json:"p99Seconds,omitempty"`
 	// Replicas is how many the control plane had, if several: costs are their sums.
 	Replicas int `json:"replicas,omitempty"`
-	// Doubts are why the point is not in the fits of CPU and latency.
-	Doubts []string `json:"doubts,omitempty"`
+	// Questionable is why the point is not in the fits of CPU and latency; empty for
+	// a valid run.
+	Questionable []string `json:"doubts,omitempty"`
 	// Setting says what must be equal for points to be comparable.
 	Setting string `json:"setting"`
 	// Environment is where the run was made.
@@ -64,8 +65,8 @@ type Size struct {
 	Rate float64 `json:"mutationsPerSecond"`
 }
 
-// BytesPerPush is the mean size of a response; zero without one.
-func (p Point) BytesPerPush() float64 {
+// bytesPerPush is the mean size of a response; zero without one.
+func (p Point) bytesPerPush() float64 {
 	if p.PushRate == 0 {
 		return 0
 	}
@@ -84,18 +85,15 @@ func SizeOf(p *profiles.Profile) Size {
 	return s
 }
 
-// PointOf reads a result that is saved in the folder run.
-func PointOf(run string, r *result.Result) (Point, error) {
+// pointOf reads a result that is saved in the folder run.
+func pointOf(run string, r *result.Result) (Point, error) {
 	var profile profiles.Profile
 	if err := json.Unmarshal(r.Profile, &profile); err != nil {
 		return Point{}, fmt.Errorf("the profile in %s: %w", run, err)
 	}
-	p := Point{Run: run, Size: SizeOf(&profile), Doubts: experiment.Questionable(r), Environment: r.Environment}
+	p := Point{Run: run, Size: SizeOf(&profile), Questionable: experiment.Questionable(r), Environment: r.Environment}
 	if r.Proxies != nil {
 		p.Ready = r.Proxies.Ready
-		if p.Ready < r.Proxies.Requested {
-			p.Doubts = append(p.Doubts, fmt.Sprintf("%d of %d proxies became ready", p.Ready, r.Proxies.Requested))
-		}
 	}
 	if r.Sync != nil && r.Sync.ConfigBytesPerProxy != nil {
 		p.ConfigBytes = r.Sync.ConfigBytesPerProxy.Mean
@@ -150,78 +148,54 @@ func (p *Point) addCost(r *result.Result, steady float64) {
 
 // setting writes what a cost depends on beside size and load.
 func setting(p *profiles.Profile, r *result.Result) string {
-	text := fmt.Sprintf("%s, %s proxies", p.Target.Kind, p.Proxies.Variant)
-	if r.ControlPlane != nil && r.ControlPlane.Version != "" {
-		text += ", version " + r.ControlPlane.Version
+	parts := []string{p.Target.Kind, p.Proxies.Variant + " proxies"}
+	if c := r.ControlPlane; c != nil && c.Version != "" {
+		parts = append(parts, "version "+c.Version)
 	}
-	if r.ControlPlane != nil && len(r.ControlPlane.Replicas) > 1 {
-		text += fmt.Sprintf(", %d replicas", len(r.ControlPlane.Replicas))
+	if c := r.ControlPlane; c != nil && len(c.Replicas) > 1 {
+		parts = append(parts, fmt.Sprintf("%d replicas", len(c.Replicas)))
 	}
 	if len(p.Target.Env) > 0 {
-		text += fmt.Sprintf(", %v", p.Target.Env)
+		parts = append(parts, fmt.Sprint(p.Target.Env))
 	}
 	if e := r.Environment; e != nil {
-		text += fmt.Sprintf(", on %d CPUs (%s)", e.CPUs, e.CPUModel)
+		parts = append(parts, fmt.Sprintf("on %d CPUs (%s)", e.CPUs, e.CPUModel))
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // Load reads all results in folders and below them, in the order of their names,
-// but for those of runs that were cut short.
-// A folder without any is an error; so is a result that cannot be read.
+// each once. Runs that were cut short are left out. A folder without any result is
+// an error; so is a result that cannot be read.
 func Load(folders ...string) ([]Point, error) {
 	var points []Point
 	var errs []error
 	seen := make(map[string]bool)
 	for _, folder := range folders {
-		found, err := loadFolder(folder, seen)
-		points = append(points, found...)
+		results := 0
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.Name() != result.ResultFile {
+				return err
+			}
+			results++
+			dir := filepath.Dir(path)
+			full, err := filepath.Abs(dir)
+			if err != nil || seen[full] {
+				return err
+			}
+			seen[full] = true
+			r, err := result.Load(dir)
+			if err != nil || r.Partial {
+				return err
+			}
+			p, err := pointOf(dir, r)
+			points = append(points, p)
+			return err
+		})
+		if err == nil && results == 0 {
+			err = fmt.Errorf("%w in %s or below it: there is no %s; give the folder of a run, a sweep or a search", result.ErrNoResult, folder, result.ResultFile)
+		}
 		errs = append(errs, err)
 	}
 	return points, errors.Join(errs...)
 }
-
-func loadFolder(folder string, seen map[string]bool) ([]Point, error) {
-	var files []string
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Name() == result.ResultFile {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%w in %s or below it: there is no %s; give the folder that runs, a sweep or a search wrote", result.ErrNoResult, folder, result.ResultFile)
-	}
-	slices.Sort(files)
-	var points []Point
-	for _, file := range files {
-		dir := filepath.Dir(file)
-		full, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, err
-		}
-		if seen[full] {
-			continue
-		}
-		seen[full] = true
-		r, err := result.Load(dir)
-		if err != nil {
-			return nil, err
-		}
-		if r.Partial {
-			continue
-		}
-		p, err := PointOf(dir, r)
-		if err != nil {
-			return nil, err
-		}
-		points = append(points, p)
-	}
-	return points, nil
-}
-
-// usable reports whether CPU and latency can be read from the point.
-func (p Point) usable() bool { return len(p.Doubts) == 0 }

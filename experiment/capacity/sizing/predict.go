@@ -47,92 +47,65 @@ type Prediction struct {
 // At predicts the cost at a size. The pushes are the size's mutations times its
 // proxies times the measured pushes per mutation; their bytes, and what a proxy
 // holds, are linear in services and endpoints.
-func (m *Model) At(s Size) Prediction { return m.at(s, 1) }
+func (m *Model) At(s Size) Prediction { return m.predict(m.point(s, 1)) }
 
 // Like predicts what a run measures, from its size and from how much of the time
 // that its CPU is a mean of had load. Where the control plane and the harness together
 // would take more than the machine has, pushes merge, and each is predicted to get
-// what is its share of that demand.
-func (m *Model) Like(p Point) Prediction {
-	out := m.at(p.Size, p.Duty)
-	e := out.CPU
-	if e == nil || m.Harness == nil || p.CPUs == 0 {
-		return out
-	}
-	at := m.point(p.Size)
-	at.Duty = p.Duty
-	if want := e.Value + m.Harness.at(at).Value; want > float64(p.CPUs) {
-		most := float64(p.CPUs) * e.Value / want
-		e.Demand = e.Value
-		e.Value, e.Low, e.High = most, min(e.Low, most), min(e.High, most)
-	}
-	return out
-}
-
-func (m *Model) at(s Size, duty float64) Prediction {
-	p := m.point(s)
-	p.Duty = duty
-	out := Prediction{Size: s, PushRate: p.PushRate, BytesPerPush: p.BytesPerPush(), ConfigBytes: p.ConfigBytes}
-	out.Memory = m.estimate(m.Memory, p)
-	out.ConnectCPU = m.estimate(m.Connect, p)
-	if len(m.PushesPerMutation) > 0 {
-		out.CPU = m.estimate(m.CPU, p)
-		if m.Latency != nil {
-			out.P99 = m.estimate(m.Latency.Fit, p)
+// its share of that demand.
+func (m *Model) Like(run Point) Prediction {
+	p := m.point(run.Size, run.Duty)
+	out := m.predict(p)
+	if e := out.CPU; e != nil && m.Harness != nil && run.CPUs > 0 {
+		if want := e.Value + m.Harness.at(p).Value; want > float64(run.CPUs) {
+			most := float64(run.CPUs) * e.Value / want
+			e.Value, e.Low, e.High, e.Demand = most, min(e.Low, most), min(e.High, most), e.Value
 		}
 	}
 	return out
 }
 
 // point is what a run of this size would most likely measure of its load.
-func (m *Model) point(s Size) Point {
-	p := Point{Size: s, Ready: int(s.Proxies)}
+func (m *Model) point(s Size, duty float64) Point {
+	p := Point{Size: s, Ready: int(s.Proxies), Duty: duty}
 	p.PushesPerMutation = ratioAt(m.PushesPerMutation, s.Rate)
 	p.PushRate = s.Rate * s.Proxies * p.PushesPerMutation
-	if m.BytesPerPush != nil {
-		p.ByteRate = p.PushRate * m.BytesPerPush.at(p).Value
+	if e := m.BytesPerPush.at(p); e != nil {
+		p.ByteRate = p.PushRate * e.Value
 	}
-	if m.ConfigBytes != nil {
-		p.ConfigBytes = m.ConfigBytes.at(p).Value
+	if e := m.ConfigBytes.at(p); e != nil {
+		p.ConfigBytes = e.Value
 	}
 	return p
 }
 
-func (m *Model) estimate(f *Fit, p Point) *Estimate {
-	if f == nil {
-		return nil
+func (m *Model) predict(p Point) Prediction {
+	out := Prediction{
+		Size: p.Size, PushRate: p.PushRate, BytesPerPush: p.bytesPerPush(), ConfigBytes: p.ConfigBytes,
+		Memory: m.Memory.at(p), ConnectCPU: m.Connect.at(p),
 	}
-	e := f.at(p)
-	e.Extrapolated = f.outside(p)
-	return &e
+	if len(m.PushesPerMutation) > 0 {
+		out.CPU = m.CPU.at(p)
+		if m.Latency != nil {
+			out.P99 = m.Latency.at(p)
+		}
+	}
+	return out
 }
 
-// quantity is what a fit is valid for a range of.
-type quantity struct {
-	name string
-	of   func(Point) float64
-}
-
-// quantities are those that the cost of this name depends on, whether or not the
-// points told their terms apart.
-func quantities(fit string) []quantity {
-	all := []quantity{
-		{"proxies", proxies},
-		{"services", func(p Point) float64 { return p.Services }},
-		{"endpoints per service", func(p Point) float64 { return p.Endpoints }},
-	}
-	switch fit {
-	case "CPU", "latency p99":
-		all = append(all, quantity{"mutations/s", func(p Point) float64 { return p.Rate }},
-			quantity{"pushes/s", func(p Point) float64 { return p.PushRate }})
-	}
-	return all
-}
-
-// outside lists the quantities of p beyond the range of the fitted points.
+// outside lists the quantities of p beyond the range of the fitted points: those
+// that the cost depends on, whether or not the points told their terms apart.
 func (f *Fit) outside(p Point) []Beyond {
+	type quantity struct {
+		name string
+		of   func(Point) float64
+	}
+	quantities := []quantity{{"proxies", proxies}, {"services", services}, {"endpoints per service", endpoints}}
+	if f.Name == "CPU" || f.Name == latencyName {
+		quantities = append(quantities, quantity{"mutations/s", rate}, quantity{loadPushes, pushRate})
+	}
 	var found []Beyond
-	for _, q := range quantities(f.Name) {
+	for _, q := range quantities {
 		low, high := math.Inf(1), math.Inf(-1)
 		for _, x := range f.points {
 			low, high = min(low, q.of(x)), max(high, q.of(x))

@@ -29,76 +29,60 @@ type Replicas struct {
 	Impossible []string `json:"impossible,omitempty"`
 }
 
-// bound is one limit and the figure it is for; high takes the interval's end.
+// bound is one limit and the figure it is for.
 type bound struct {
 	name  string
 	limit float64
-	of    func(p Prediction, high bool) (float64, bool)
+	of    func(Prediction) *Estimate
 }
 
 func (l Limits) bounds() []bound {
-	from := func(figure func(Prediction) *Estimate) func(Prediction, bool) (float64, bool) {
-		return func(p Prediction, high bool) (float64, bool) {
-			e := figure(p)
-			switch {
-			case e == nil:
-				return 0, false
-			case high:
-				return e.High, true
-			}
-			return e.Value, true
-		}
-	}
 	return []bound{
-		{"CPU", l.CPU, from(func(p Prediction) *Estimate { return p.CPU })},
-		{"memory", l.Memory, from(func(p Prediction) *Estimate { return p.Memory })},
-		{"p99", l.P99, from(func(p Prediction) *Estimate { return p.P99 })},
-		{"the knee", l.PushRate, func(p Prediction, _ bool) (float64, bool) { return p.PushRate, true }},
+		{"CPU", l.CPU, func(p Prediction) *Estimate { return p.CPU }},
+		{"memory", l.Memory, func(p Prediction) *Estimate { return p.Memory }},
+		{"p99", l.P99, func(p Prediction) *Estimate { return p.P99 }},
+		{"the knee", l.PushRate, func(p Prediction) *Estimate { return &Estimate{Value: p.PushRate, High: p.PushRate} }},
 	}
 }
 
 // Replicas returns how many replicas a size needs; nil if no limit has a figure.
 func (m *Model) Replicas(s Size, l Limits) *Replicas {
 	r := &Replicas{}
-	possible, known := true, false
+	known, open := false, false
 	for _, b := range l.bounds() {
-		if _, ok := b.of(m.At(s), false); !ok || b.limit <= 0 {
+		if b.limit <= 0 || b.of(m.At(s)) == nil {
 			continue
 		}
 		known = true
-		n, high := m.least(s, b, false), m.least(s, b, true)
+		n := m.needed(s, b, func(e *Estimate) float64 { return e.Value })
+		high := m.needed(s, b, func(e *Estimate) float64 { return e.High })
 		if n == 0 {
 			r.Impossible = append(r.Impossible, b.name)
-			possible = false
 		}
 		if n > r.Count {
 			r.Count, r.Binding = n, b.name
 		}
-		if high == 0 || r.High < 0 {
-			r.High = -1
-		} else {
-			r.High = max(r.High, high)
-		}
+		r.High, open = max(r.High, high), open || high == 0
 	}
-	if !known {
+	switch {
+	case !known:
 		return nil
-	}
-	r.High = max(r.High, 0)
-	if !possible {
-		r.Count, r.High, r.Binding = 0, 0, ""
+	case len(r.Impossible) > 0:
+		return &Replicas{Impossible: r.Impossible}
+	case open:
+		r.High = 0
 	}
 	return r
 }
 
-// least is the smallest number of replicas within the bound; zero if there is
+// needed is the smallest number of replicas within the bound; zero if there is
 // none. Costs do not rise as a replica's share of the proxies falls.
-func (m *Model) least(s Size, b bound, high bool) int {
+func (m *Model) needed(s Size, b bound, figure func(*Estimate) float64) int {
 	limit := int(min(maxReplicas, max(1, s.Proxies)))
 	n := 1 + sort.Search(limit, func(i int) bool {
 		share := s
 		share.Proxies /= float64(i + 1)
-		v, _ := b.of(m.At(share), high)
-		return v <= b.limit
+		return figure(b.of(m.At(share))) <= b.limit
 	})
 	if n > limit {
 		return 0

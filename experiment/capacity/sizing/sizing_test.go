@@ -102,7 +102,7 @@ func TestExactPointsGiveTheTrueCoefficients(t *testing.T) {
 		near(t, c.fit.Name+" "+c.term, coefficient(t, c.fit, c.term).Value, c.want, 1e-6)
 		near(t, c.fit.Name+" R²", c.fit.R2, 1, 1e-9)
 	}
-	if m.Latency.Load != sizing.LoadProxies || len(m.Notes) > 0 {
+	if m.Latency.Load != "proxies" || len(m.Notes) > 0 {
 		t.Errorf("load %q, notes %q", m.Latency.Load, m.Notes)
 	}
 }
@@ -141,8 +141,8 @@ func TestWhatDidNotVaryIsNotTakenForKnown(t *testing.T) {
 	near(t, "fixed, with the services in it", coefficient(t, m.Memory, "fixed").Value, fixedBytes+100*serviceBytes, 1e-6)
 	near(t, "per push, with the bytes in it", coefficient(t, m.CPU, "per push").Value, pushSeconds+500*byteSeconds, 1e-6)
 	for fit, want := range map[*sizing.Fit]string{
-		m.Memory: `"per service" and "per endpoint" did not vary: what it costs is in "fixed"`,
-		m.CPU:    `"per byte pushed" moves with the other terms (per push)`,
+		m.Memory: `"per service" and "per endpoint" did not vary: the cost is in "fixed"`,
+		m.CPU:    `"per byte pushed" varies together with the other terms (per push)`,
 	} {
 		if notes := strings.Join(fit.Notes, "\n"); !strings.Contains(notes, want) {
 			t.Errorf("notes of %s: %q: want %q", fit.Name, notes, want)
@@ -232,11 +232,11 @@ func TestNegativeTermsAreLeftOutAndSaidSo(t *testing.T) {
 	}
 }
 
-func TestDoubtfulRunsStayOutOfCPUAndLatency(t *testing.T) {
+func TestQuestionableRunsStayOutOfCPUAndLatency(t *testing.T) {
 	t.Parallel()
 	points := grid(0, 1)
 	bad := measured(sizing.Size{Proxies: 800, Services: 50, Endpoints: 5, Rate: 8}, 0, rand.New(rand.NewPCG(1, 1)))
-	*bad.Cores, *bad.P99, bad.Doubts = 99, 99, []string{"the harness was the bottleneck: it lagged"}
+	*bad.Cores, *bad.P99, bad.Questionable = 99, 99, []string{"the harness was the bottleneck: it lagged"}
 	m := sizing.NewModel(append(points, bad))
 	near(t, "per push", coefficient(t, m.CPU, "per push").Value, pushSeconds, 1e-6)
 	if len(m.LeftOut) != 1 || m.LeftOut[0].Run != bad.Run || len(m.Memory.Residuals) != len(points)+1 {
@@ -314,7 +314,7 @@ func TestTooFewOrMixedRunsAreSaid(t *testing.T) {
 	t.Parallel()
 	points := grid(0, 1)
 	m := sizing.NewModel(points[:2])
-	if m.CPU != nil || m.Memory != nil || m.Latency != nil || !strings.Contains(strings.Join(m.Notes, "\n"), "CPU: not fitted: 2 usable runs, and it takes 3") {
+	if m.CPU != nil || m.Memory != nil || m.Latency != nil || !strings.Contains(strings.Join(m.Notes, "\n"), "CPU: not fitted: 2 usable runs, at least 3 are needed") {
 		t.Errorf("two runs: notes %q", m.Notes)
 	}
 	points[0].Setting = "another"

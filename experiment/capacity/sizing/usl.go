@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
+const latencyName = "latency p99"
+
 // The loads that latency can grow with.
 const (
-	LoadProxies = "proxies"
-	LoadPushes  = "pushes/s"
+	loadProxies = "proxies"
+	loadPushes  = "pushes/s"
 )
 
 // USL is the latency by the Universal Scalability Law.
@@ -29,14 +31,14 @@ type USL struct {
 
 // fitUSL takes the load that explains the latency best.
 func fitUSL(points []Point) (best *USL, note string) {
-	for _, load := range []string{LoadProxies, LoadPushes} {
+	for _, load := range []string{loadProxies, loadPushes} {
 		fit, why := fitLaw(load, points)
 		if fit == nil {
 			return nil, why
 		}
 		// Each load leaves out the runs that are overloaded by its law.
 		if best == nil || len(fit.points) > len(best.points) ||
-			len(fit.points) == len(best.points) && fit.sigma < best.sigma && !samePrecision(fit.sigma, best.sigma) {
+			len(fit.points) == len(best.points) && fit.sigma < best.sigma && !nearlyEqual(fit.sigma, best.sigma) {
 			best = &USL{Fit: fit, Load: load}
 		}
 	}
@@ -45,55 +47,56 @@ func fitUSL(points []Point) (best *USL, note string) {
 }
 
 // overload is how many times the law's latency a run must have to count as one in
-// which the control plane did not keep up: its latency is then a matter of how
-// long the run was, and the law says nothing of it.
+// which the control plane did not keep up: its latency then depends on how long the
+// run was, and the law does not apply.
 const overload = 3
 
 // fitLaw fits the runs in which the control plane kept up.
 func fitLaw(load string, points []Point) (*Fit, string) {
-	var left []string
+	var overloaded []string
 	for {
 		fit, why := uslFitter(load).fit(points)
 		if fit == nil {
 			return nil, why
 		}
-		var kept []Point
+		points = nil
 		for i, r := range fit.Residuals {
 			if r.Measured > overload*r.Fitted {
-				left = append(left, r.Run)
+				overloaded = append(overloaded, r.Run)
 			} else {
-				kept = append(kept, points[i])
+				points = append(points, fit.points[i])
 			}
 		}
-		if len(kept) == len(points) {
-			if len(left) > 0 {
-				fit.note("left out, since their p99 is more than %d times the law's, so that the control plane did not keep up: %s", overload, strings.Join(left, ", "))
+		if len(points) == len(fit.points) {
+			if len(overloaded) > 0 {
+				fit.note("left out, because their p99 is more than %d times the law's, so that the control plane did not keep up: %s", overload, strings.Join(overloaded, ", "))
 			}
 			return fit, ""
 		}
-		points = kept
 	}
 }
 
-// samePrecision keeps rounding errors from choosing between equal loads.
-func samePrecision(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(a, b) }
+// nearlyEqual keeps rounding errors from choosing between equal loads.
+func nearlyEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Max(a, b) }
 
-// loadOf returns a point's load.
+// LoadOf returns the load of a point.
+func (u *USL) LoadOf(p Point) float64 { return loadOf(u.Load)(p) }
+
 func loadOf(load string) func(Point) float64 {
-	if load == LoadProxies {
+	if load == loadProxies {
 		return proxies
 	}
-	return func(p Point) float64 { return p.PushRate }
+	return pushRate
 }
 
-func uslFitter(load string) fitter {
+func uslFitter(load string) *fitter {
 	n, unit := loadOf(load), "proxy"
-	if load == LoadPushes {
+	if load == loadPushes {
 		unit = "push/s"
 	}
-	return fitter{
-		name: "latency p99", unit: "s", inflation: polynomialInflation, relative: true,
-		cost: func(p Point) float64 { return *p.P99 },
+	return &fitter{
+		name: latencyName, unit: "s", maxInflation: powerInflationLimit, relative: true,
+		cost: func(p Point) *float64 { return p.P99 },
 		terms: []term{
 			constant("at no load", "s"),
 			{"per " + unit, "s", n},
@@ -105,11 +108,7 @@ func uslFitter(load string) fitter {
 // parameters translates the polynomial α + βL + γL², L = N·Unit:
 // α = (1−σ)/λ, β·Unit = (σ−κ)/λ, γ·Unit² = κ/λ.
 func (u *USL) parameters() {
-	n := loadOf(u.Load)
-	u.Unit = math.Inf(1)
-	for _, p := range u.points {
-		u.Unit = min(u.Unit, n(p))
-	}
+	u.Unit = slices.Min(term{of: loadOf(u.Load)}.column(u.points))
 	var power [3]float64
 	for i, t := range uslFitter(u.Load).terms {
 		if j := slices.IndexFunc(u.terms, func(x term) bool { return x.name == t.name }); j >= 0 {
@@ -121,7 +120,6 @@ func (u *USL) parameters() {
 	u.Contention = 1 - power[0]/first
 	u.Coherency = power[2] * u.Unit * u.Unit / first
 	if u.Coherency > 0 {
-		peak := math.Sqrt((1-u.Contention)/u.Coherency) * u.Unit
-		u.Peak = &peak
+		u.Peak = new(math.Sqrt((1-u.Contention)/u.Coherency) * u.Unit)
 	}
 }

@@ -7,53 +7,30 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"github.com/prometheus/procfs"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/xdsbench/xdsbench/internal/self"
+	"github.com/xdsbench/xdsbench/result"
 )
-
-// usage is what a process took.
-type usage struct {
-	CPUSeconds   float64 `json:"cpuSeconds"`
-	PeakRSSBytes int64   `json:"peakRSSBytes"`
-}
-
-func ownUsage() (usage, error) {
-	p, err := procfs.Self()
-	if err != nil {
-		return usage{}, err
-	}
-	status, err := p.NewStatus()
-	if err != nil {
-		return usage{}, err
-	}
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return usage{}, err
-	}
-	return usage{
-		CPUSeconds:   time.Duration(r.Utime.Nano() + r.Stime.Nano()).Seconds(),
-		PeakRSSBytes: int64(min(status.VmHWM, math.MaxInt64)), //nolint:gosec // bounded
-	}, nil
-}
 
 // settle is how long bare streams are held once all are there.
 const settle = 5 * time.Second
 
-// holdBare opens streams at a rate, each on its own connection, has one small
-// response on each, and tells what the process took.
-func holdBare(ctx context.Context, address string, n int, perSecond float64) (usage, error) {
+// holdBare opens streams at a rate, each on its own connection, receives one small
+// response on each, and returns what the process used.
+func holdBare(ctx context.Context, address string, n int, perSecond float64) (result.Harness, error) {
+	var used result.Harness
+	meter := self.Start()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -64,11 +41,11 @@ func holdBare(ctx context.Context, address string, n int, perSecond float64) (us
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return usage{}, ctx.Err()
+			return used, ctx.Err()
 		}
 		conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		if err != nil {
-			return usage{}, err
+			return used, err
 		}
 		stream, err := discovery.NewAggregatedDiscoveryServiceClient(conn).DeltaAggregatedResources(ctx)
 		if err == nil {
@@ -78,7 +55,7 @@ func holdBare(ctx context.Context, address string, n int, perSecond float64) (us
 			_, err = stream.Recv()
 		}
 		if err != nil {
-			return usage{}, fmt.Errorf("bare stream %d: %w", i, errors.Join(err, conn.Close()))
+			return used, fmt.Errorf("bare stream %d: %w", i, errors.Join(err, conn.Close()))
 		}
 		wg.Go(func() {
 			defer func() { _ = conn.Close() }()
@@ -88,9 +65,10 @@ func holdBare(ctx context.Context, address string, n int, perSecond float64) (us
 	select {
 	case <-time.NewTimer(settle).C:
 	case <-ctx.Done():
-		return usage{}, ctx.Err()
+		return used, ctx.Err()
 	}
-	return ownUsage()
+	_, err := meter.Stop(&used)
+	return used, err
 }
 
 // quietServer answers the first request of each stream, and no other.
@@ -124,7 +102,7 @@ func (o *options) measureBare(ctx context.Context, log io.Writer) (series, error
 	defer wg.Wait()
 	defer server.Stop()
 	wg.Go(func() { _ = server.Serve(lis) }) // ends with Stop
-	self, err := os.Executable()
+	executable, err := os.Executable()
 	if err != nil {
 		return s, err
 	}
@@ -133,7 +111,7 @@ func (o *options) measureBare(ctx context.Context, log io.Writer) (series, error
 		out, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			fmt.Fprintf(log, "%d bare streams\n", n)
-			child := exec.CommandContext(ctx, self, "-bare", strconv.Itoa(n), "-bare-address", lis.Addr().String(),
+			child := exec.CommandContext(ctx, executable, "-bare", strconv.Itoa(n), "-bare-address", lis.Addr().String(),
 				"-connect-rate", strconv.FormatFloat(o.bareRate(), 'g', -1, 64))
 			child.Stderr = os.Stderr
 			if out, err = child.Output(); err == nil {
@@ -143,11 +121,11 @@ func (o *options) measureBare(ctx context.Context, log io.Writer) (series, error
 		if err != nil {
 			return s, fmt.Errorf("%d bare streams: %w", n, err)
 		}
-		var u usage
-		if err := json.Unmarshal(out, &u); err != nil {
+		used := &result.Harness{}
+		if err := json.Unmarshal(out, used); err != nil {
 			return s, fmt.Errorf("%s: %w", file, err)
 		}
-		s.points = append(s.points, point{proxies: n, harness: u})
+		s.points = append(s.points, newPoint(n, &result.Result{Harness: used}))
 	}
 	return s, nil
 }

@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
+	"github.com/xdsbench/xdsbench/result/rows"
 )
 
 // series is one kind of fleet at several sizes.
@@ -23,63 +25,52 @@ type series struct {
 
 // point is one run.
 type point struct {
-	proxies      int
-	harness      usage
-	controlPlane usage
-	ready        int
-	configBytes  float64 // per proxy
-	readyP99     float64 // seconds
-	deliveries   int64
-	undelivered  int64
-	lastP50      float64 // seconds, from scheduled to the last proxy
-	saturated    bool
-	syncCPU      float64 // seconds of the harness until all were ready
-	steadyCPU    float64 // seconds of the harness in steady phase and drain
+	proxies   int
+	saturated bool
+	// values are the result's metrics by name, with syncCPU and steadyCPU.
+	values map[string]float64
 }
 
-// result is the part of result.json that is needed.
-type result struct {
-	Partial bool `json:"partial"`
-	Proxies struct {
-		Ready int `json:"ready"`
-	} `json:"proxies"`
-	Sync struct {
-		TimeToReady struct {
-			P99 float64 `json:"p99"`
-		} `json:"timeToReady"`
-		ConfigBytesPerProxy struct {
-			P50 float64 `json:"p50"`
-		} `json:"configBytesPerProxy"`
-	} `json:"sync"`
-	Propagation struct {
-		Deliveries  int64 `json:"deliveries"`
-		Undelivered int64 `json:"undelivered"`
-		LastProxy   struct {
-			P50 float64 `json:"p50"`
-		} `json:"lastProxy"`
-	} `json:"propagation"`
-	ControlPlane usage `json:"controlPlane"`
-	Harness      struct {
-		usage
-		Saturated bool `json:"saturated"`
-	} `json:"harness"`
+// Metrics that are used in several places. The harness's CPU seconds until all
+// proxies were ready, and in steady phase and drain, are no metrics of the result.
+const (
+	peakRSS    = "harness.peakRSSBytes"
+	deliveries = "propagation.deliveries"
+	syncCPU    = "sync CPU"
+	steadyCPU  = "steady CPU"
+)
+
+func newPoint(proxies int, r *result.Result) point {
+	p := point{proxies: proxies, values: make(map[string]float64), saturated: r.Harness != nil && r.Harness.Saturated}
+	for _, v := range metric.Values(r) {
+		p.values[v.Name] = v.Number
+	}
+	return p
 }
 
 // measureFleet runs a fleet of each size.
 func (o *options) measureFleet(ctx context.Context, services int, log io.Writer) (series, error) {
 	s := series{name: fmt.Sprintf("%d services", services)}
 	for _, n := range o.sizes {
-		dir := o.folder(services, n)
-		if _, err := os.Stat(filepath.Join(dir, "result.json")); errors.Is(err, fs.ErrNotExist) {
+		dir := filepath.Join(o.dir, fmt.Sprintf("%d-services-%d-proxies", services, n))
+		r, err := result.Load(dir)
+		if errors.Is(err, result.ErrNoResult) {
 			if o.saved {
 				continue
 			}
 			fmt.Fprintf(log, "%d services, %d proxies\n", services, n)
-			if err := o.runFleet(ctx, services, n, dir); err != nil {
-				return s, fmt.Errorf("%d services, %d proxies: %w", services, n, err)
+			if err = o.runFleet(ctx, services, n, dir); err == nil {
+				r, err = result.Load(dir)
 			}
 		}
-		p, err := readPoint(dir, n)
+		if err != nil {
+			return s, fmt.Errorf("%d services, %d proxies: %w", services, n, err)
+		}
+		if r.Partial {
+			return s, fmt.Errorf("%s: the run was interrupted: remove the folder", dir)
+		}
+		p := newPoint(n, r)
+		p.values[syncCPU], p.values[steadyCPU], err = splitCPU(filepath.Join(dir, rows.TimelineFile))
 		if err != nil {
 			return s, err
 		}
@@ -106,44 +97,22 @@ func (o *options) runFleet(ctx context.Context, services, proxies int, dir strin
 	return c.Run()
 }
 
-func readPoint(dir string, proxies int) (point, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
-	if err != nil {
-		return point{}, err
-	}
-	var r result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return point{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	if r.Partial {
-		return point{}, fmt.Errorf("%s: the run was cut short: remove the folder", dir)
-	}
-	p := point{
-		proxies: proxies, harness: r.Harness.usage, controlPlane: r.ControlPlane, ready: r.Proxies.Ready,
-		configBytes: r.Sync.ConfigBytesPerProxy.P50, readyP99: r.Sync.TimeToReady.P99,
-		deliveries: r.Propagation.Deliveries, undelivered: r.Propagation.Undelivered,
-		lastP50: r.Propagation.LastProxy.P50, saturated: r.Harness.Saturated,
-	}
-	p.syncCPU, p.steadyCPU, err = splitCPU(filepath.Join(dir, "timeline.csv"))
-	return p, err
-}
-
 // splitCPU sums the harness's CPU seconds by phase.
 func splitCPU(file string) (sync, steady float64, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return 0, 0, err
 	}
-	rows, err := csv.NewReader(f).ReadAll()
+	all, err := csv.NewReader(f).ReadAll()
 	if err := errors.Join(err, f.Close()); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", file, err)
 	}
 	column := make(map[string]int)
-	for i, name := range rows[0] {
+	for i, name := range all[0] {
 		column[name] = i
 	}
 	last := 0.0
-	for i, row := range rows[1:] {
+	for i, row := range all[1:] {
 		at, err := strconv.ParseFloat(row[column["t"]], 64)
 		if err != nil {
 			return 0, 0, fmt.Errorf("%s: %w", file, err)

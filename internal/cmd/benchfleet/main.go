@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,7 +54,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.rate, "connect-rate", 150, "connections per second")
 	f.DurationVar(&o.duration, "duration", 20*time.Second, "length of the steady phase, with one mutation per second")
 	f.BoolVar(&o.saved, "saved", false, "run no fleet: show what the folder has")
-	f.IntVar(&o.bare, "bare", 0, "hold this many bare streams and print what that takes (for its own use)")
+	f.IntVar(&o.bare, "bare", 0, "hold this many bare streams and print what they use (for its own use)")
 	f.StringVar(&o.bareAddress, "bare-address", "", "the server for -bare")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -111,7 +110,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, s)
+		if len(s.points) > 0 {
+			all = append(all, s)
+		}
 	}
 	text, err := section(&o, all)
 	if err != nil {
@@ -131,8 +132,4 @@ func (o *options) limit() error {
 		o.sizes[i] = min(o.sizes[i], most)
 	}
 	return nil
-}
-
-func (o *options) folder(services, proxies int) string {
-	return filepath.Join(o.dir, fmt.Sprintf("%d-services-%d-proxies", services, proxies))
 }

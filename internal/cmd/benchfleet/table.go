@@ -1,19 +1,19 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"math"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/file"
+	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/internal/units"
 )
 
@@ -30,32 +30,15 @@ const (
 type line struct{ at0, slope, r2 float64 }
 
 func fit(x, y []float64) line {
-	n := float64(len(x))
-	var sx, sy float64
-	for i := range x {
-		sx += x[i]
-		sy += y[i]
-	}
-	mx, my := sx/n, sy/n
-	var sxx, sxy, syy float64
-	for i := range x {
-		sxx += (x[i] - mx) * (x[i] - mx)
-		sxy += (x[i] - mx) * (y[i] - my)
-		syy += (y[i] - my) * (y[i] - my)
-	}
-	if sxx == 0 || syy == 0 {
-		return line{at0: my, r2: math.NaN()}
-	}
-	slope := sxy / sxx
-	return line{at0: my - slope*mx, slope: slope, r2: sxy * sxy / (sxx * syy)}
+	at0, slope := stat.LinearRegression(x, y, nil, false)
+	return line{at0: at0, slope: slope, r2: stat.RSquared(x, y, nil, at0, slope)}
 }
 
 // fit fits a figure of the points over their numbers of proxies.
-func (s *series) fit(figure func(*point) float64) line {
+func (s *series) fit(figure string) line {
 	var x, y []float64
-	for i := range s.points {
-		x = append(x, float64(s.points[i].proxies))
-		y = append(y, figure(&s.points[i]))
+	for _, p := range s.points {
+		x, y = append(x, float64(p.proxies)), append(y, p.values[figure])
 	}
 	return fit(x, y)
 }
@@ -69,22 +52,21 @@ func (s *series) slope() float64 {
 			last = p
 		}
 	}
-	return float64(last.harness.PeakRSSBytes-first.harness.PeakRSSBytes) / float64(last.proxies-first.proxies)
+	return (last.values[peakRSS] - first.values[peakRSS]) / float64(last.proxies-first.proxies)
 }
-
-func peakRSS(p *point) float64 { return float64(p.harness.PeakRSSBytes) }
 
 // section is what the document shows.
 func section(o *options, all []series) (string, error) {
+	host, errHost := machine()
 	d := &doc.Document{}
 	s := d.Section("")
-	s.Paragraph("Machine: " + machine() + ".")
+	s.Paragraph("Machine: " + host + ".")
 	s.Paragraph("Each run:")
 	s.Code("xdsbench " + strings.Join(o.arguments("S", "N"), " "))
 	runs(s.Table(), all[1:])
 	bare := s.Table().Right("bare streams", "CPU", "peak RSS")
 	for _, p := range all[0].points {
-		bare.Row(units.Count(p.proxies), units.Duration(p.harness.CPUSeconds), mebibytes(p.harness.PeakRSSBytes))
+		bare.Row(units.Count(p.proxies), units.Duration(p.values["harness.cpuSeconds"]), mebibytes(p.values[peakRSS]))
 	}
 	s.Paragraph("Peak RSS by the number of proxies (slope: between the smallest size and the largest up to 10,000; fit: least squares over all sizes):")
 	memory(s.Table(), all)
@@ -94,10 +76,10 @@ func section(o *options, all []series) (string, error) {
 	fmt.Fprintf(&b, "%s\n\n", beginMark)
 	err := d.Markdown(&b)
 	fmt.Fprintf(&b, "\n%s\n", endMark)
-	return b.String(), err
+	return b.String(), errors.Join(errHost, err)
 }
 
-func mebibytes[N int64 | float64](bytes N) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/mib) }
+func mebibytes(bytes float64) string { return fmt.Sprintf("%.0f MiB", bytes/mib) }
 
 // runs has a row per fleet.
 func runs(t *doc.Table, fleets []series) {
@@ -105,10 +87,11 @@ func runs(t *doc.Table, fleets []series) {
 		"harness CPU: sync", "steady", "harness peak RSS", "control plane CPU", "its peak RSS").Left("saturated")
 	for _, s := range fleets {
 		for _, p := range s.points {
-			t.Row(strings.TrimSuffix(s.name, " services"), units.Count(p.proxies), units.Count(p.ready), units.Duration(p.readyP99),
-				fmt.Sprintf("%.0f KiB", p.configBytes/kib), units.Count(p.deliveries), units.Count(p.undelivered), units.Duration(p.lastP50),
-				units.Duration(p.syncCPU), units.Duration(p.steadyCPU), mebibytes(p.harness.PeakRSSBytes),
-				units.Duration(p.controlPlane.CPUSeconds), mebibytes(p.controlPlane.PeakRSSBytes), strconv.FormatBool(p.saturated))
+			v := p.values
+			t.Row(strings.TrimSuffix(s.name, " services"), units.Count(p.proxies), units.Amount(v["proxies.ready"], ""), units.Duration(v["sync.timeToReady.p99"]),
+				fmt.Sprintf("%.0f KiB", v["sync.configBytesPerProxy.p50"]/kib), units.Amount(v[deliveries], ""), units.Amount(v["propagation.undelivered"], ""),
+				units.Duration(v["propagation.lastProxy.p50"]), units.Duration(v[syncCPU]), units.Duration(v[steadyCPU]), mebibytes(v[peakRSS]),
+				units.Duration(v["controlPlane.cpuSeconds"]), mebibytes(v["controlPlane.peakRSSBytes"]), strconv.FormatBool(p.saturated))
 		}
 	}
 }
@@ -127,12 +110,11 @@ func memory(t *doc.Table, all []series) {
 func processor(t *doc.Table, fleets []series) {
 	t.Left("").Right("sync, fit", "R²", "steady, fit", "R²").Left("steady CPU per delivery, by size")
 	for i := range fleets {
-		sync := fleets[i].fit(func(p *point) float64 { return p.syncCPU })
-		steady := fleets[i].fit(func(p *point) float64 { return p.steadyCPU })
+		sync, steady := fleets[i].fit(syncCPU), fleets[i].fit(steadyCPU)
 		var each []string
 		for _, p := range fleets[i].points {
-			if p.deliveries > 0 {
-				each = append(each, units.Duration(p.steadyCPU/float64(p.deliveries)))
+			if n := p.values[deliveries]; n > 0 {
+				each = append(each, units.Duration(p.values[steadyCPU]/n))
 			}
 		}
 		t.Row(fleets[i].name, seconds(sync), fmt.Sprintf("%.4f", sync.r2), seconds(steady), fmt.Sprintf("%.4f", steady.r2), strings.Join(each, ", "))
@@ -143,37 +125,24 @@ func processor(t *doc.Table, fleets []series) {
 func seconds(f line) string { return units.Duration(f.at0) + " + " + units.Duration(f.slope) + " x N" }
 
 // machine describes where the figures come from.
-func machine() string {
-	text := fmt.Sprintf("%d CPUs, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return text
-	}
-	if cpus, err := proc.CPUInfo(); err == nil && len(cpus) > 0 {
-		text = cpus[0].ModelName + ", " + text
-	}
-	if m, err := proc.Meminfo(); err == nil && m.MemTotalBytes != nil {
-		text += fmt.Sprintf(", %.0f GiB of memory", float64(*m.MemTotalBytes)/kib/mib)
-	}
-	return text
+func machine() (string, error) {
+	e, err := self.Host()
+	return fmt.Sprintf("%s, %s, %s, %s, %.0f GiB of memory", e.CPUModel, units.Plural(e.CPUs, "CPU", "CPUs"), e.OS, e.Versions["go"], float64(e.Memory)/kib/mib), err
 }
 
 // writeSection replaces the part of a document between the marks, or appends it.
-func writeSection(file, text string) error {
-	old, err := os.ReadFile(file)
+func writeSection(path, text string) error {
+	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	before, rest, found := strings.Cut(string(old), beginMark)
 	_, after, closed := strings.Cut(rest, endMark+"\n")
 	if found && !closed {
-		return fmt.Errorf("%s: %q without %q: add it", file, beginMark, endMark)
+		return fmt.Errorf("%s: %q without %q: add it", path, beginMark, endMark)
 	}
-	f, err := os.Create(file)
-	if err != nil {
+	return file.Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, before+text+after)
 		return err
-	}
-	w := bufio.NewWriter(f)
-	_, err = w.WriteString(before + text + after)
-	return errors.Join(err, w.Flush(), f.Close())
+	})
 }

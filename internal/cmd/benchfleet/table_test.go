@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 )
 
 func TestFitFindsTheLine(t *testing.T) {
@@ -17,9 +20,9 @@ func TestFitFindsTheLine(t *testing.T) {
 
 func TestSlopeIsTakenUpToTenThousandProxies(t *testing.T) {
 	s := series{points: []point{
-		{proxies: 1000, harness: usage{PeakRSSBytes: 100}},
-		{proxies: 10_000, harness: usage{PeakRSSBytes: 9100}},
-		{proxies: 20_000, harness: usage{PeakRSSBytes: 1 << 40}},
+		{proxies: 1000, values: map[string]float64{peakRSS: 100}},
+		{proxies: 10_000, values: map[string]float64{peakRSS: 9100}},
+		{proxies: 20_000, values: map[string]float64{peakRSS: 1 << 40}},
 	}}
 	if got := s.slope(); got != 1 {
 		t.Errorf("slope %v, want 1 byte per proxy", got)
@@ -27,7 +30,10 @@ func TestSlopeIsTakenUpToTenThousandProxies(t *testing.T) {
 }
 
 func TestSectionHasARowPerFleetAndPerFit(t *testing.T) {
-	points := []point{{proxies: 1000, syncCPU: 1, steadyCPU: 2, deliveries: 100}, {proxies: 20_000, syncCPU: 3, steadyCPU: 4, saturated: true}}
+	points := []point{
+		{proxies: 1000, values: map[string]float64{syncCPU: 1, steadyCPU: 2, deliveries: 100}},
+		{proxies: 20_000, values: map[string]float64{syncCPU: 3, steadyCPU: 4}, saturated: true},
+	}
 	text, err := section(&options{}, []series{{name: "bare streams", points: points}, {name: "100 services", points: points}})
 	if err != nil {
 		t.Fatal(err)
@@ -70,5 +76,21 @@ func TestCPUIsSplitByPhase(t *testing.T) {
 	sync, steady, err := splitCPU(file)
 	if err != nil || sync != 0.5 || steady != 0.25+1+1 {
 		t.Errorf("sync %v, steady %v, error %v; want 0.5 and 2.25", sync, steady, err)
+	}
+}
+
+func TestPointHasTheMetricsOfTheTable(t *testing.T) {
+	for _, name := range []string{
+		peakRSS, deliveries, "harness.cpuSeconds", "proxies.ready", "sync.timeToReady.p99", "sync.configBytesPerProxy.p50",
+		"propagation.undelivered", "propagation.lastProxy.p50", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes",
+	} {
+		if !metric.Exists(name) {
+			t.Errorf("%s is no metric", name)
+		}
+	}
+	used := 5.0
+	p := newPoint(7, &result.Result{Harness: &result.Harness{CPUSeconds: &used, Saturated: true}})
+	if p.proxies != 7 || !p.saturated || p.values["harness.cpuSeconds"] != used {
+		t.Errorf("%+v", p)
 	}
 }

@@ -1,0 +1,122 @@
+package adsconn
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+)
+
+// outbox sends the requests of one stream in the order in which they were put
+// in. SendMsg blocks once the server leaves 64 KiB unread beyond its window,
+// and a server may well read only after it has sent: if the goroutine that
+// receives sent too, each would wait for the other. So the sending is done by
+// one of the senders, and only while the queue is not empty.
+type outbox struct {
+	stream  grpc.ClientStream
+	senders *senders
+	wg      sync.WaitGroup
+
+	mu    sync.Mutex
+	queue []*Request // guarded by mu
+	busy  bool       // a goroutine is sending; guarded by mu
+	ended bool       // the stream takes no more; guarded by mu
+}
+
+// put hands over a request. It never blocks. That a stream is broken shows in
+// its receiving, with the server's status.
+func (o *outbox) put(r *Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
+	o.queue = append(o.queue, r)
+	if !o.busy {
+		o.busy = true
+		o.wg.Add(1)
+		o.senders.take(o)
+	}
+}
+
+// senders are goroutines that empty outboxes. Some stay when they have nothing
+// to do, since the stack of a new one would have to grow for its first message.
+type senders struct {
+	work  chan *outbox // to an idle sender
+	idle  atomic.Int64
+	ended chan struct{}
+	wg    sync.WaitGroup
+}
+
+// maxIdleSenders bounds the senders that wait for work.
+const maxIdleSenders = 64
+
+func newSenders() *senders { return &senders{work: make(chan *outbox), ended: make(chan struct{})} }
+
+// close ends the idle senders and waits for all.
+func (s *senders) close() {
+	close(s.ended)
+	s.wg.Wait()
+}
+
+// take has an outbox emptied. It never blocks.
+func (s *senders) take(o *outbox) {
+	select {
+	case s.work <- o:
+	default:
+		s.wg.Go(func() { s.serve(o) })
+	}
+}
+
+func (s *senders) serve(o *outbox) {
+	for {
+		o.drain()
+		o.wg.Done()
+		if s.idle.Add(1) > maxIdleSenders {
+			s.idle.Add(-1)
+			return
+		}
+		select {
+		case o = <-s.work:
+			s.idle.Add(-1)
+		case <-s.ended:
+			s.idle.Add(-1)
+			return
+		}
+	}
+}
+
+// drain sends until the queue is empty.
+func (o *outbox) drain() {
+	for {
+		o.mu.Lock()
+		queue := o.queue
+		o.queue = nil
+		if len(queue) == 0 {
+			o.busy = false
+			o.mu.Unlock()
+			return
+		}
+		o.mu.Unlock()
+		if o.send(queue) != nil {
+			return
+		}
+	}
+}
+
+// send sends requests. On an error the stream takes no more.
+func (o *outbox) send(queue []*Request) error {
+	for _, r := range queue {
+		if err := o.stream.SendMsg(r); err != nil {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.ended, o.queue = true, nil
+			return err
+		}
+	}
+	return nil
+}
+
+// wait returns when nothing is being sent any more. The stream must have
+// ended, and nobody may put anything.
+func (o *outbox) wait() { o.wg.Wait() }

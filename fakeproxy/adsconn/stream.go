@@ -1,0 +1,83 @@
+package adsconn
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+
+	"github.com/xdsbench/xdsbench/event/xds"
+)
+
+const service = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
+
+func method(v xds.Variant) string {
+	if v == xds.SotW {
+		return service + "StreamAggregatedResources"
+	}
+	return service + "DeltaAggregatedResources"
+}
+
+var errOpenTimeout = errors.New("the control plane let no stream begin in time")
+
+// Stream is one ADS stream.
+type Stream struct {
+	conn   *Conn
+	grpc   grpc.ClientStream
+	addr   int
+	ctx    context.Context // ends with the stream
+	cancel context.CancelCauseFunc
+	outbox outbox
+}
+
+// Open opens a stream, and the connection if there is none. The stream ends with ctx
+// and must be closed.
+func (c *Conn) Open(ctx context.Context, v xds.Variant) (*Stream, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &Stream{conn: c, ctx: ctx, cancel: cancel}
+	var err error
+	if s.grpc, s.addr, err = c.open(ctx, cancel, method(v)); err != nil {
+		err = s.reason(err)
+		s.cancel(nil)
+		return nil, err
+	}
+	s.outbox = outbox{stream: s.grpc, senders: c.transport.senders}
+	return s, nil
+}
+
+// Context ends when the stream is broken off or closed.
+func (s *Stream) Context() context.Context { return s.ctx }
+
+// Address is the index of the address that the stream goes to.
+func (s *Stream) Address() int { return s.addr }
+
+// Send queues a request. It never blocks. That a stream is broken shows in its
+// receiving, with the server's status.
+func (s *Stream) Send(r *Request) { s.outbox.put(r) }
+
+// Receive waits for the next message, which the caller must free.
+func (s *Stream) Receive(m *Message) error {
+	if err := s.grpc.RecvMsg(m); err != nil {
+		return s.reason(err)
+	}
+	return nil
+}
+
+// reason returns why the stream was ended, if we ended it, or else err.
+func (s *Stream) reason(err error) error {
+	if cause := context.Cause(s.ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Break ends the stream for a reason, which Receive then returns.
+func (s *Stream) Break(reason error) { s.cancel(reason) }
+
+// Close ends the stream and, if no other uses it, the connection. It returns when
+// nothing is being sent any more; nobody may send then.
+func (s *Stream) Close() error {
+	s.cancel(nil)
+	s.outbox.wait()
+	return s.conn.release()
+}

@@ -1,0 +1,2 @@
+// Package xdstest makes small xDS resources for tests.
+package xdstest
