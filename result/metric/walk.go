@@ -104,7 +104,7 @@ func mark(v reflect.Value, name string) string {
 	if !v.CanAddr() { // as the zero Value is not
 		return ""
 	}
-	if m, ok := v.Addr().Interface().(interface{ Mark(field string) string }); ok {
+	if m, ok := reflect.TypeAssert[interface{ Mark(field string) string }](v.Addr()); ok {
 		return m.Mark(name[strings.LastIndexByte(name, '.')+1:])
 	}
 	return ""
