@@ -9,6 +9,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
+	"github.com/xdsbench/xdsbench/internal/quantile"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/rows"
 )
@@ -41,7 +42,7 @@ func (b *builder) build(f Final) {
 	r.Harness = &result.Harness{
 		Unstamped:   unstamped,
 		ScheduleLag: b.times(b.c.totals.scheduleLag),
-		StampLag:    b.merged(func(s *shard) mergeable { return dense{s.stampLag} }, newTimes(), secondsPerNanosecond),
+		StampLag:    b.times(b.ofShards(func(s *shard) *samples { return s.stampLag })...),
 	}
 	r.MutationRows = b.mutationRows()
 	r.ProxyRows = b.proxyRows()
@@ -49,37 +50,34 @@ func (b *builder) build(f Final) {
 	b.warn()
 }
 
-// times summarises a histogram of nanoseconds.
-func (b *builder) times(h *hdrhistogram.Histogram) *result.Distribution {
-	return b.distribution(h, secondsPerNanosecond)
+// times summarises samples in nanoseconds.
+func (b *builder) times(parts ...*samples) *result.Distribution {
+	return b.distribution(timesHistogram(), secondsPerNanosecond, parts)
 }
 
-func (b *builder) distribution(h *hdrhistogram.Histogram, scale float64) *result.Distribution {
-	d, err := result.Summarize(h, scale)
+// distribution summarises samples together, by means of an empty histogram.
+func (b *builder) distribution(all *hdrhistogram.Histogram, scale float64, parts []*samples) *result.Distribution {
+	least, largest := parts[0].least, parts[0].largest
+	for _, s := range parts {
+		if dropped := s.MergeInto(all); dropped > 0 {
+			b.result.Errors = append(b.result.Errors, fmt.Sprintf("merging histograms lost %d samples", dropped))
+		}
+		least, largest = min(least, s.least), max(largest, s.largest)
+	}
+	d, err := result.Summarize(all, least, largest, scale)
 	if err != nil {
 		b.result.Errors = append(b.result.Errors, err.Error())
 	}
 	return d
 }
 
-// mergeable is a histogram that can be summed into a dense one.
-type mergeable interface {
-	MergeInto(dst *hdrhistogram.Histogram) (dropped int64)
-}
-
-// dense makes a dense histogram mergeable.
-type dense struct{ *hdrhistogram.Histogram }
-
-func (d dense) MergeInto(dst *hdrhistogram.Histogram) int64 { return dst.Merge(d.Histogram) }
-
-// merged sums one histogram of every shard into an empty one.
-func (b *builder) merged(of func(*shard) mergeable, into *hdrhistogram.Histogram, scale float64) *result.Distribution {
-	for _, s := range b.c.shards {
-		if dropped := of(s).MergeInto(into); dropped > 0 {
-			b.result.Errors = append(b.result.Errors, fmt.Sprintf("merging histograms lost %d samples", dropped))
-		}
+// ofShards returns one histogram of every shard.
+func (b *builder) ofShards(of func(*shard) *samples) []*samples {
+	all := make([]*samples, len(b.c.shards))
+	for i, s := range b.c.shards {
+		all[i] = of(s)
 	}
-	return b.distribution(into, scale)
+	return all
 }
 
 func (b *builder) proxies() *result.Proxies {
@@ -107,12 +105,12 @@ func (b *builder) proxies() *result.Proxies {
 
 func (b *builder) sync() *result.Sync {
 	y := &result.Sync{
-		TimeToReady:         b.merged(func(s *shard) mergeable { return s.timeToReady }, newTimes(), secondsPerNanosecond),
-		ReadyAgain:          b.merged(func(s *shard) mergeable { return s.again }, newTimes(), secondsPerNanosecond),
-		ConfigBytesPerProxy: b.merged(func(s *shard) mergeable { return s.configBytes }, hdrhistogram.New(1, maxBytes, fleetDigits), 1),
+		TimeToReady:         b.times(b.ofShards(func(s *shard) *samples { return s.timeToReady })...),
+		ReadyAgain:          b.times(b.ofShards(func(s *shard) *samples { return s.again })...),
+		ConfigBytesPerProxy: b.distribution(hdrhistogram.New(1, maxBytes, fleetDigits), 1, b.ofShards(func(s *shard) *samples { return s.configBytes })),
 		ConfigBytesByType:   make(map[string]int64),
 		Volume:              b.volume(syncPhase),
-		TimeToComplete:      b.merged(func(s *shard) mergeable { return s.timeToComplete }, newTimes(), secondsPerNanosecond),
+		TimeToComplete:      b.times(b.ofShards(func(s *shard) *samples { return s.timeToComplete })...),
 		IncompleteAtSteady:  b.c.totals.incomplete,
 		ClustersLacking:     b.c.totals.lacking,
 	}
@@ -171,12 +169,14 @@ func (b *builder) propagation() *result.Propagation {
 		room := maxExamples - len(p.Examples)
 		p.Examples = append(p.Examples, s.examples[:min(room, len(s.examples))]...)
 	}
-	p.All = b.merged(func(s *shard) mergeable { return dense{s.all} }, newTimes(), secondsPerNanosecond)
-	p.Noise = b.c.totals.blocks.noise()
-	p.FromAck = b.merged(func(s *shard) mergeable { return dense{s.fromAck} }, b.c.totals.fromAck, secondsPerNanosecond)
+	p.All = b.times(b.ofShards(func(s *shard) *samples { return s.all })...)
+	if p.All != nil {
+		p.Noise = b.c.totals.blocks.noise(p.All.Max)
+	}
+	p.FromAck = b.times(append(b.ofShards(func(s *shard) *samples { return s.fromAck }), b.c.totals.fromAck)...)
 	p.FirstProxy = b.times(b.c.totals.first)
 	p.LastProxy = b.times(b.c.totals.last)
-	p.Arrived = b.merged(func(s *shard) mergeable { return dense{s.arrived} }, newTimes(), secondsPerNanosecond)
+	p.Arrived = b.times(b.ofShards(func(s *shard) *samples { return s.arrived })...)
 	p.LastArrived = b.times(b.c.totals.lastArrived)
 	p.Spread = b.times(b.c.totals.spread)
 	p.Expected, p.Deliveries, p.Coalesced = sums.expected, sums.delivered, sums.coalesced
@@ -215,7 +215,7 @@ func addTraffic(v *result.Volume, variant, typ string, t result.Traffic) {
 
 func (b *builder) acks() *result.Acks {
 	a := &result.Acks{NacksByType: make(map[string]int64)}
-	a.AnswerTime = b.merged(func(s *shard) mergeable { return dense{s.answer} }, newCoarse(), secondsPerNanosecond)
+	a.AnswerTime = b.distribution(coarseHistogram(), secondsPerNanosecond, b.ofShards(func(s *shard) *samples { return s.answer }))
 	var loops int64
 	reasons := make(failures)
 	for _, s := range b.c.shards {
@@ -298,9 +298,8 @@ func (b *builder) proxyRows() []rows.Proxy {
 			row.Name = b.c.cfg.Names[p]
 		}
 		if px.latencies != nil {
-			q := px.latencies.ValueAtPercentilesSlice([]float64{50, 99})
-			row.P50 = float64(min(q[0], px.longest)) * secondsPerNanosecond
-			row.P99 = float64(min(q[1], px.longest)) * secondsPerNanosecond
+			q := quantile.Of(px.latencies, px.longest, 0.5, 0.99)
+			row.P50, row.P99 = float64(q[0])*secondsPerNanosecond, float64(q[1])*secondsPerNanosecond
 			row.Max = float64(px.longest) * secondsPerNanosecond
 		}
 		all = append(all, row)

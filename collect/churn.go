@@ -6,6 +6,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/internal/quantile"
 )
 
 // Begin takes note of a mutation that is about to be written: Issued and States
@@ -200,10 +201,8 @@ func (c *Collector) finalise(m *mutation) {
 	l := m.live.Load()
 	l.mu.Lock()
 	if m.sampled {
-		q := l.latencies.ValueAtPercentilesSlice([]float64{50, 99})
-		// A bucket's upper edge may lie above the last sample, which is exact.
-		last := int64(m.lastAt.Sub(m.scheduled))
-		m.median, m.p99 = min(q[0], last), min(q[1], last)
+		q := quantile.Of(l.latencies, int64(m.lastAt.Sub(m.scheduled)), 0.5, 0.99)
+		m.median, m.p99 = q[0], q[1]
 	}
 	latencies := l.latencies
 	l.mu.Unlock()

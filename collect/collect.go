@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/internal/rate"
@@ -116,14 +114,14 @@ type totals struct {
 	// At the start of steady load: see countIncomplete.
 	incomplete  int
 	lacking     int64
-	scheduleLag *hdrhistogram.Histogram
-	write       *hdrhistogram.Histogram // issued to acked
-	first       *hdrhistogram.Histogram
-	last        *hdrhistogram.Histogram
-	spread      *hdrhistogram.Histogram
-	lastArrived *hdrhistogram.Histogram
-	fromAck     *hdrhistogram.Histogram // receipts that came before End
-	sums        deliverySums            // the same
+	scheduleLag *samples
+	write       *samples // issued to acked
+	first       *samples
+	last        *samples
+	spread      *samples
+	lastArrived *samples
+	fromAck     *samples     // receipts that came before End
+	sums        deliverySums // the same
 	blocks      blocks
 }
 

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -21,11 +22,56 @@ const (
 
 const secondsPerNanosecond = 1e-9
 
-func newTimes() *hdrhistogram.Histogram {
+func timesHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(timeUnit, maxTime, fleetDigits)
 }
 
-// newCoarse returns a histogram that is within 1 %, a tenth of newTimes' size.
-func newCoarse() *hdrhistogram.Histogram {
+// coarseHistogram is within 1 %, and a tenth of timesHistogram's size.
+func coarseHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(timeUnit, maxTime, mutationDigits)
+}
+
+// samples is a histogram whose least and largest sample are known exactly, not by
+// their buckets alone.
+type samples struct {
+	histogram
+	least, largest int64 // without samples the largest is below the least
+}
+
+// histogram is a dense or a packed one.
+type histogram interface {
+	RecordValue(v int64) error
+	TotalCount() int64
+	Reset()
+	MergeInto(dst *hdrhistogram.Histogram) (dropped int64)
+}
+
+// dense makes a dense histogram a histogram.
+type dense struct{ *hdrhistogram.Histogram }
+
+func (d dense) MergeInto(dst *hdrhistogram.Histogram) int64 { return dst.Merge(d.Histogram) }
+
+func newSamples(h histogram) *samples {
+	return &samples{histogram: h, least: math.MaxInt64, largest: math.MinInt64}
+}
+
+// newTimes and newCoarse are for what is recorded often, newPacked for the rest.
+func newTimes() *samples  { return newSamples(dense{timesHistogram()}) }
+func newCoarse() *samples { return newSamples(dense{coarseHistogram()}) }
+func newPacked(unit, most int64) *samples {
+	return newSamples(hdrhistogram.NewPacked(unit, most, fleetDigits))
+}
+
+// RecordValue fails for what lies outside of the histogram's range.
+func (s *samples) RecordValue(v int64) error {
+	if err := s.histogram.RecordValue(v); err != nil {
+		return err
+	}
+	s.least, s.largest = min(s.least, v), max(s.largest, v)
+	return nil
+}
+
+func (s *samples) Reset() {
+	s.histogram.Reset()
+	s.least, s.largest = math.MaxInt64, math.MinInt64
 }

@@ -229,7 +229,7 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 }
 
 // sampleFromAck records a latency from the API server's answer.
-func sampleFromAck(h *hdrhistogram.Histogram, sums *deliverySums, at, acked event.Time) {
+func sampleFromAck(h *samples, sums *deliverySums, at, acked event.Time) {
 	latency := int64(at.Sub(acked))
 	if latency < 0 {
 		sums.beforeAck++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/xdsbench/xdsbench/internal/quantile"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -42,7 +43,7 @@ func (b *blocks) add(offset time.Duration, latencies *hdrhistogram.PackedHistogr
 		b.hists = append(b.hists, nil)
 	}
 	if b.hists[i] == nil {
-		b.hists[i] = newCoarse()
+		b.hists[i] = coarseHistogram()
 	}
 	latencies.MergeInto(b.hists[i]) // the same range: nothing is dropped
 }
@@ -54,7 +55,7 @@ func (b *blocks) halve() {
 		h := b.hists[2*i]
 		if 2*i+1 < len(b.hists) && b.hists[2*i+1] != nil {
 			if h == nil {
-				h = newCoarse()
+				h = coarseHistogram()
 			}
 			h.Merge(b.hists[2*i+1])
 		}
@@ -63,9 +64,10 @@ func (b *blocks) halve() {
 	b.hists = b.hists[:(len(b.hists)+1)/2]
 }
 
-// noise returns the intervals; nil if there are too few blocks.
-func (b *blocks) noise() *result.Noise {
-	values, counts := b.table()
+// noise returns the intervals; nil if there are too few blocks. The longest latency,
+// in seconds, bounds them: the buckets' upper edges may lie above it.
+func (b *blocks) noise(longest float64) *result.Noise {
+	values, counts := b.table(longest)
 	if len(counts) < minBlocks {
 		return nil
 	}
@@ -88,9 +90,9 @@ func (b *blocks) noise() *result.Noise {
 	return n
 }
 
-// table returns the latencies that occur, ascending, in seconds, and how often
-// each occurs in each block that has any.
-func (b *blocks) table() (values []float64, counts [][]int64) {
+// table returns the latencies that occur, ascending, in seconds and up to the longest,
+// and how often each occurs in each block that has any.
+func (b *blocks) table(longest float64) (values []float64, counts [][]int64) {
 	index := map[int64]int{}
 	var edges []int64
 	for _, h := range b.hists {
@@ -107,7 +109,7 @@ func (b *blocks) table() (values []float64, counts [][]int64) {
 	slices.Sort(edges)
 	for i, edge := range edges {
 		index[edge] = i
-		values = append(values, float64(edge)*secondsPerNanosecond)
+		values = append(values, min(float64(edge)*secondsPerNanosecond, longest))
 	}
 	for _, h := range b.hists {
 		if h == nil {
@@ -124,16 +126,16 @@ func (b *blocks) table() (values []float64, counts [][]int64) {
 	return values, counts
 }
 
-// quantileOf returns the least value that a share q of the counts does not exceed.
+// quantileOf returns the least value that at least a share q of the counts does not
+// exceed.
 func quantileOf(values []float64, counts []int64, q float64) float64 {
 	var all int64
 	for _, c := range counts {
 		all += c
 	}
-	var below int64
+	rank := quantile.Rank(q, all)
 	for i, c := range counts {
-		below += c
-		if float64(below) >= q*float64(all) {
+		if rank -= c; rank <= 0 {
 			return values[i]
 		}
 	}

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestTwoRunsOfOneKindDifferByNoMoreThanTheirStatedNoise(t *testing.T) {
 	apart := 0
 	const pairs = 100
 	for i := range uint64(pairs) {
-		a, b := sampled(2*i+1, 20, 4, 30*time.Millisecond).noise(), sampled(2*i+2, 20, 4, 30*time.Millisecond).noise()
+		a, b := sampled(2*i+1, 20, 4, 30*time.Millisecond).noise(math.Inf(1)), sampled(2*i+2, 20, 4, 30*time.Millisecond).noise(math.Inf(1))
 		if !a.P50.Overlaps(b.P50) || !a.P90.Overlaps(b.P90) {
 			apart++
 		}
@@ -43,7 +44,7 @@ func TestTwoRunsOfOneKindDifferByNoMoreThanTheirStatedNoise(t *testing.T) {
 func TestRunsOfDifferentKindsLieApart(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
-		a, b := sampled(seed, 20, 4, 10*time.Millisecond).noise(), sampled(seed+100, 20, 4, 100*time.Millisecond).noise()
+		a, b := sampled(seed, 20, 4, 10*time.Millisecond).noise(math.Inf(1)), sampled(seed+100, 20, 4, 100*time.Millisecond).noise(math.Inf(1))
 		if a.P50.Overlaps(b.P50) {
 			t.Errorf("seed %d: %v and %v overlap", seed, a.P50, b.P50)
 		}
@@ -52,7 +53,7 @@ func TestRunsOfDifferentKindsLieApart(t *testing.T) {
 
 func TestNoiseShrinksWithTheLengthOfTheRun(t *testing.T) {
 	t.Parallel()
-	short, long := sampled(1, 10, 4, 30*time.Millisecond).noise(), sampled(1, 640, 4, 30*time.Millisecond).noise()
+	short, long := sampled(1, 10, 4, 30*time.Millisecond).noise(math.Inf(1)), sampled(1, 640, 4, 30*time.Millisecond).noise(math.Inf(1))
 	if long.P50.High-long.P50.Low >= short.P50.High-short.P50.Low {
 		t.Errorf("10 s: %v, 640 s: %v", short.P50, long.P50)
 	}
@@ -63,7 +64,7 @@ func TestNoiseShrinksWithTheLengthOfTheRun(t *testing.T) {
 
 func TestTooShortARunStatesNoNoise(t *testing.T) {
 	t.Parallel()
-	if n := sampled(1, minBlocks-1, 4, time.Millisecond).noise(); n != nil {
+	if n := sampled(1, minBlocks-1, 4, time.Millisecond).noise(math.Inf(1)); n != nil {
 		t.Errorf("noise of %d blocks: %+v", minBlocks-1, n)
 	}
 }
@@ -80,5 +81,24 @@ func TestLongerBlocksHoldTheSameLatencies(t *testing.T) {
 	}
 	if got := count(sampled(3, 300, 2, time.Millisecond)); got != 300*2*50 {
 		t.Errorf("%d latencies, want %d", got, 300*2*50)
+	}
+}
+
+func TestNoIntervalReachesBeyondTheLongestLatency(t *testing.T) {
+	t.Parallel()
+	const longest = 0.15
+	n := sampled(5, 20, 4, 30*time.Millisecond).noise(longest)
+	if n.P99.High != longest || n.P50.High >= longest {
+		t.Errorf("p50 %v, p99 %v, of latencies up to %v s", n.P50, n.P99, longest)
+	}
+}
+
+func TestBootstrapTakesTheRankThatCoversTheShare(t *testing.T) {
+	t.Parallel()
+	if got := quantileOf([]float64{1, 2, 3}, []int64{6, 3, 1}, 0.9); got != 2 {
+		t.Errorf("p90 of ten: %v, want 2", got)
+	}
+	if got := quantileOf([]float64{1, 2, 3}, []int64{30, 29, 1}, 0.99); got != 3 {
+		t.Errorf("p99 of sixty: %v, want the largest", got)
 	}
 }

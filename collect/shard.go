@@ -41,11 +41,10 @@ type shard struct {
 	// open lists mutations that may have pairs pending in this range.
 	open []*mutation
 
-	// Dense ones for what is recorded often, packed ones for the rest.
-	all, arrived, fromAck, stampLag *hdrhistogram.Histogram
-	answer, recent                  *hdrhistogram.Histogram // coarse
-	timeToReady, again, configBytes *hdrhistogram.PackedHistogram
-	timeToComplete                  *hdrhistogram.PackedHistogram
+	all, arrived, fromAck, stampLag *samples
+	answer, recent                  *samples  // coarse
+	timeToReady, again, configBytes *samples  // packed
+	timeToComplete                  *samples  // packed
 	byReplica                       []replica // empty if there is one
 	configByType                    [xds.NumTypes]int64
 
@@ -126,13 +125,12 @@ func newShard(index, first, end int) *shard {
 		proxies:  make([]proxy, end-first),
 		all:      newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
-		timeToReady: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-
-		timeToComplete: hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
-		again:          hdrhistogram.NewPacked(timeUnit, maxTime, fleetDigits),
+		timeToReady:    newPacked(timeUnit, maxTime),
+		timeToComplete: newPacked(timeUnit, maxTime),
+		again:          newPacked(timeUnit, maxTime),
 		failures:       make(failures),
 		nackReasons:    make(failures),
-		configBytes:    hdrhistogram.NewPacked(1, maxBytes, fleetDigits),
+		configBytes:    newPacked(1, maxBytes),
 	}
 }
 

@@ -139,26 +139,25 @@ func quantiles(b buckets) *observed.Quantiles {
 		return nil
 	}
 	q := &observed.Quantiles{Count: int64(b.count), Mean: b.sum / b.count}
-	q.P50, q.P50Width, _ = b.quantile(0.5)
-	q.P50Low = b.lower(q.P50)
-	q.P90, _, _ = b.quantile(0.9)
-	q.P99, q.Width, q.Beyond = b.quantile(0.99)
+	q.P50, q.P50Bucket = b.quantile(0.5)
+	q.P90, _ = b.quantile(0.9)
+	q.P99, q.P99Bucket = b.quantile(0.99)
 	return q
 }
 
-// quantile interpolates within the bucket that holds the rank. Above the last
-// finite edge it returns that edge.
-func (b buckets) quantile(q float64) (value, width float64, beyond bool) {
+// quantile interpolates within the bucket that holds the rank, and returns both. Above
+// the last finite edge it returns that edge.
+func (b buckets) quantile(q float64) (float64, *observed.Bucket) {
 	edges := b.edges()
 	rank, low, below := q*b.count, 0.0, 0.0
 	for _, edge := range edges {
 		n := b.byEdge[edge]
 		if n >= rank && n > below {
-			return low + (edge-low)*(rank-below)/(n-below), edge - low, false
+			return low + (edge-low)*(rank-below)/(n-below), &observed.Bucket{Low: low, High: &edge}
 		}
 		low, below = edge, n
 	}
-	return low, 0, true
+	return low, &observed.Bucket{Low: low}
 }
 
 // edges returns the finite upper edges in order.
@@ -171,16 +170,4 @@ func (b buckets) edges() []float64 {
 	}
 	sort.Float64s(edges)
 	return edges
-}
-
-// lower returns the lower edge of the bucket that a value lies in.
-func (b buckets) lower(value float64) float64 {
-	low := 0.0
-	for _, edge := range b.edges() {
-		if edge >= value {
-			break
-		}
-		low = edge
-	}
-	return low
 }

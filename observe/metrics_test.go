@@ -68,8 +68,8 @@ func TestMetricsAreDifferences(t *testing.T) {
 		Histograms: map[string]*observed.Quantiles{
 			// 50 of 100 up to 0.1, 50 more up to 0.5: the median is the edge, rank 90
 			// is 40 of 50 into the second bucket.
-			"pilot_proxy_convergence_time": {Count: 100, Mean: 0.2, P50: 0.1, P90: 0.42, P99: 0.492, Width: 0.4, P50Width: 0.1},
-			"pilot_xds_push_time":          {Count: 2, Mean: 4.5, P50: 1, P90: 1, P99: 1, Beyond: true},
+			"pilot_proxy_convergence_time": {Count: 100, Mean: 0.2, P50: 0.1, P90: 0.42, P99: 0.492, P50Bucket: &observed.Bucket{High: new(0.1)}, P99Bucket: &observed.Bucket{Low: 0.1, High: new(0.5)}},
+			"pilot_xds_push_time":          {Count: 2, Mean: 4.5, P50: 1, P90: 1, P99: 1, P50Bucket: &observed.Bucket{Low: 1}, P99Bucket: &observed.Bucket{Low: 1}},
 		},
 	}
 	if diff := cmp.Diff(want, m, cmpopts.EquateApprox(1e-9, 0)); diff != "" {

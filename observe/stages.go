@@ -25,7 +25,7 @@ func AddStages(r *result.Result, d Debounce) (warnings []string) {
 		s.Schedule, s.Receive = own(h.ScheduleLag), own(h.StampLag)
 	}
 	if m := r.ControlPlane.Metrics; m != nil && !m.Restarted {
-		addScraped(s, m.Histograms)
+		addScraped(s, m.Histograms, r.Propagation.All.Max)
 		if q := m.Histograms["pilot_debounce_time"]; q != nil && r.Mutations != nil {
 			visible := r.Mutations.Applied - r.Mutations.Noop
 			s.MutationsPerPush = float64(visible) * float64(max(1, d.Replicas)) / float64(q.Count)
@@ -33,27 +33,26 @@ func AddStages(r *result.Result, d Debounce) (warnings []string) {
 		}
 	}
 	addRest(s, own(r.Propagation.FirstProxy))
-	for _, x := range append(before(s), s.Watch, s.Queue, s.Wire, s.Ack, s.Total) {
-		if x != nil && s.Total.Mean > 0 {
-			x.Share = x.Mean / s.Total.Mean
-		}
-	}
+	s.Attribute()
 	r.ControlPlane.Stages = s
 	return neverQuiet(r, d)
 }
 
-func addScraped(s *observed.Stages, h map[string]*observed.Quantiles) {
-	s.PushContext = scraped(h["pilot_pushcontext_init_seconds"])
+// addScraped takes the stages that the control plane's histograms show. The slowest
+// delivery bounds their quantiles.
+func addScraped(s *observed.Stages, h map[string]*observed.Quantiles, slowest float64) {
+	scraped := func(name string) *observed.Stage { return scraped(h[name], slowest) }
+	s.PushContext = scraped("pilot_pushcontext_init_seconds")
 	// istiod's histogram of the debounce ends when the push has been queued, so it
 	// includes the push context.
-	s.Debounce = without(scraped(h["pilot_debounce_time"]), s.PushContext)
+	s.Debounce = without(scraped("pilot_debounce_time"), s.PushContext)
 	if d, c := h["pilot_debounce_time"], s.PushContext; d != nil && c != nil && c.Count < d.Count {
 		c.Mean *= float64(c.Count) / float64(d.Count) // spread over all pushes
 	}
-	s.Queue = scraped(h["pilot_proxy_queue_time"])
-	s.Send = scraped(h["pilot_xds_send_time"])
+	s.Queue = scraped("pilot_proxy_queue_time")
+	s.Send = scraped("pilot_xds_send_time")
 	// The time of a push ends when Send has returned.
-	s.Push = without(scraped(h["pilot_xds_push_time"]), s.Send)
+	s.Push = without(scraped("pilot_xds_push_time"), s.Send)
 }
 
 // before returns the measured stages until the first proxy has a mutation.
@@ -71,15 +70,13 @@ func addRest(s *observed.Stages, first *observed.Stage) {
 	s.Wire = rest(s.Total, first, s.Queue)
 }
 
-// rest returns what is left of a stage without others.
+// rest returns what others leave of a stage. Its quantiles are not known: the others'
+// do not add up.
 func rest(s *observed.Stage, others ...*observed.Stage) *observed.Stage {
-	// A difference of 99th percentiles would say nothing.
-	left := &observed.Stage{Source: observed.SourceEstimated, Mean: s.Mean, P50: s.P50}
+	left := &observed.Stage{Source: observed.SourceEstimated, Mean: s.Mean}
 	for _, x := range others {
 		if x != nil {
 			left.Mean -= x.Mean
-			left.P50 -= x.P50
-			left.Width += x.Width
 		}
 	}
 	return left
@@ -89,47 +86,50 @@ func own(d *result.Distribution) *observed.Stage {
 	if d == nil {
 		return nil
 	}
-	return &observed.Stage{Source: observed.SourceOurs, Count: d.Count, Mean: d.Mean, P50: d.P50, P99: d.P99}
+	return &observed.Stage{Source: observed.SourceOurs, Count: d.Count, Mean: d.Mean, P50: &d.P50, P99: &d.P99}
 }
 
-func scraped(q *observed.Quantiles) *observed.Stage {
+func scraped(q *observed.Quantiles, slowest float64) *observed.Stage {
 	if q == nil {
 		return nil
 	}
-	s := &observed.Stage{
-		Source: observed.SourceScraped, Count: q.Count, Mean: q.Mean, P50: q.P50, P99: q.P99,
-		Width: q.P50Width, P99Width: q.Width, Beyond: q.Beyond,
+	s := &observed.Stage{Source: observed.SourceScraped, Count: q.Count, Mean: q.Mean}
+	median := q.P50
+	if b := q.P50Bucket; b != nil && b.Low <= q.Mean && b.High != nil && q.Mean <= *b.High {
+		median = q.Mean
 	}
-	if q.P50Low <= q.Mean && q.Mean <= q.P50Low+q.P50Width {
-		s.P50 = q.Mean
-	}
+	s.P50, s.P50Bucket = within(median, q.P50Bucket, slowest)
+	s.P99, s.P99Bucket = within(q.P99, q.P99Bucket, slowest)
 	return s
 }
 
-// without takes out a stage that is part of this one, in some or all observations.
+// within bounds a quantile and its bucket.
+func within(value float64, b *observed.Bucket, limit float64) (*float64, *observed.Bucket) {
+	value = min(value, limit)
+	if b == nil {
+		return &value, nil
+	}
+	return &value, new(b.Below(limit))
+}
+
+// without takes a stage that is part of this one, in some or all observations, out of
+// its mean. Of its quantiles nothing can be taken out.
 func without(s, part *observed.Stage) *observed.Stage {
-	if s == nil || part == nil {
-		return s
-	}
-	s.Mean -= part.Mean * min(1, float64(part.Count)/float64(s.Count))
-	if 2*part.Count > s.Count { // else the median push had no such part
-		s.P50 -= part.P50
-		s.Width += part.Width
+	if s != nil && part != nil {
+		s.Mean = max(s.Mean-part.Mean*min(1, float64(part.Count)/float64(s.Count)), 0)
 	}
 	return s
 }
 
-// perMutation turns waits per push, which begin with the push's first event,
-// into waits per mutation. Of n mutations spread evenly over a push's wait, the
+// perMutation turns a mean of waits per push, which begin with the push's first
+// event, into one of waits per mutation. Of n mutations spread evenly over a push's wait, the
 // first waits all of it and the last the quiet time at its end.
 func perMutation(s *observed.Stage, perPush, quiet float64) {
 	if perPush <= 1.05 || s.Mean <= 0 {
 		return
 	}
 	alone := max(2-perPush, 0) / perPush // the share of mutations that had a push alone
-	for _, wait := range []*float64{&s.Mean, &s.P50} {
-		*wait = alone**wait + (1-alone)*(*wait+min(quiet, *wait))/2
-	}
+	s.Mean = alone*s.Mean + (1-alone)*(s.Mean+min(quiet, s.Mean))/2
 	s.Source = observed.SourceEstimated
 }
 

@@ -79,7 +79,7 @@ func describe(r *result.Result) (*doc.Document, error) {
 	facts(d.Section(""), r, &p)
 	slo(d.Section("SLO").Table(), r.SLO)
 	propagation(d.Section("Propagation").Table(), r.Propagation)
-	stages(d.Section("Stages").Table(), r.ControlPlane)
+	stages(d.Section("Stages"), r.ControlPlane)
 	replicas(d.Section("Replicas").Table(), r.ControlPlane)
 	volume(d.Section("Volume").Table(), r.Volume)
 	hotspots(d, r.ControlPlane)

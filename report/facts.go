@@ -21,13 +21,13 @@ func facts(s *doc.Section, r *result.Result, p *profile) {
 	s.Pair("Mutations", mutations(r.Mutations, p.Phases.Steady))
 	s.Pair("Pairs", pairs(r.Propagation))
 	s.Pair("Correctness", correctness(r))
-	s.Pair("Noise", noise(r.Propagation))
+	s.Pair("Within-run scatter", scatter(r.Propagation))
 	s.Pair("Answers", answers(r.Acks))
 	s.Pair("Misbehaviour", misbehaviour(r.Proxies))
 	for _, o := range r.Outages {
 		s.Pair("Outage", outage(o))
 	}
-	s.Pair("Control plane", controlPlane(r.ControlPlane))
+	s.Pair("Control plane", controlPlane(r))
 	s.Pair("Harness", harness(r.Harness))
 }
 
@@ -89,7 +89,7 @@ func syncText(s *result.Sync) string {
 		return ""
 	}
 	t := s.TimeToReady
-	text := fmt.Sprintf("ready after p50 %s, p99 %s, max %s", units.Duration(t.P50), units.Duration(t.P99), units.Duration(t.Max))
+	text := fmt.Sprintf("ready after %s, %s, max %s", quantileText(t, "p50", t.P50), quantileText(t, "p99", t.P99), units.Duration(t.Max))
 	if c := s.ConfigBytesPerProxy; c != nil {
 		text += fmt.Sprintf("; config per proxy %s (max %s)", units.Bytes(c.Mean), units.Bytes(c.Max))
 	}
@@ -148,14 +148,16 @@ func explained[N int | int64](label string, n N, meaning string) string {
 	return label + " " + units.Count(n) + " (" + meaning + ")"
 }
 
-func noise(p *result.Propagation) string {
-	if p == nil || p.Noise == nil {
+func scatter(p *result.Propagation) string {
+	if p == nil || p.Noise == nil || p.All == nil {
 		return ""
 	}
 	n := p.Noise
-	between := func(r result.Range) string { return units.Range(r.Low, r.High, "s") }
-	return fmt.Sprintf("95 %% intervals of every proxy's latency: p50 %s, p90 %s, p99 %s (%s of %s)",
-		between(n.P50), between(n.P90), between(n.P99), units.Plural(n.Blocks, "block", "blocks"), units.Duration(n.BlockSeconds))
+	between := func(name string, r result.Range) string {
+		return name + " " + marked(units.Range(r.Low, r.High, "s"), p.All.Mark(name))
+	}
+	return fmt.Sprintf("every proxy's latency, 95 %% intervals: %s, %s, %s (%s of %s); another run may differ by more",
+		between("p50", n.P50), between("p90", n.P90), between("p99", n.P99), units.Plural(n.Blocks, "block", "blocks"), units.Duration(n.BlockSeconds))
 }
 
 func correctness(r *result.Result) string {
@@ -203,7 +205,8 @@ func misbehaviour(p *result.Proxies) string {
 	return strings.Join(parts, ", ")
 }
 
-func controlPlane(c *observed.ControlPlane) string {
+func controlPlane(r *result.Result) string {
+	c := r.ControlPlane
 	if c == nil {
 		return ""
 	}
@@ -218,7 +221,7 @@ func controlPlane(c *observed.ControlPlane) string {
 		parts = append(parts, fmt.Sprintf("steady load %s cores (peak %s), peak RSS %s", units.Number(s.Cores), units.Number(s.PeakCores), units.Bytes(s.PeakRSSBytes)))
 	}
 	if w := c.Work; w != nil && w.ConvergenceTime != nil {
-		parts = append(parts, "its own convergence time p99 "+metricText(w.ConvergenceTime))
+		parts = append(parts, "its own convergence time p99 "+ownConvergence(w.ConvergenceTime, r.Propagation))
 	}
 	if c.Metrics != nil && c.Metrics.Restarted {
 		parts = append(parts, "restarted during the run")
@@ -226,12 +229,14 @@ func controlPlane(c *observed.ControlPlane) string {
 	return strings.Join(parts, ", ")
 }
 
-// metricText writes an estimate with its uncertainty.
-func metricText(q *observed.Quantiles) string {
-	if q.Beyond {
-		return "over " + units.Duration(q.P99)
+// ownConvergence writes the p99 of the control plane's pushes, which are parts of
+// deliveries and no longer than the slowest.
+func ownConvergence(q *observed.Quantiles, p *result.Propagation) string {
+	in := q.P99Bucket
+	if in != nil && p != nil && p.All != nil {
+		in = new(in.Below(p.All.Max))
 	}
-	return fmt.Sprintf("%s (bucket of %s)", units.Duration(q.P99), units.Duration(q.Width))
+	return stageQuantile(&q.P99, in, q.Mark("p99"))
 }
 
 func harness(h *result.Harness) string {
@@ -247,10 +252,10 @@ func harness(h *result.Harness) string {
 		parts = append(parts, "peak RSS "+units.Bytes(*h.PeakRSSBytes))
 	}
 	if h.ScheduleLag != nil {
-		parts = append(parts, "schedule lag p99 "+units.Duration(h.ScheduleLag.P99))
+		parts = append(parts, "schedule lag "+quantileText(h.ScheduleLag, "p99", h.ScheduleLag.P99))
 	}
 	if h.StampLag != nil {
-		parts = append(parts, "stamp lag p99 "+units.Duration(h.StampLag.P99))
+		parts = append(parts, "stamp lag "+quantileText(h.StampLag, "p99", h.StampLag.P99))
 	}
 	state := "load generator OK"
 	switch {

@@ -15,12 +15,12 @@ import (
 const smallPart = 0.005
 
 // stages is the table of where the time went.
-func stages(t *doc.Table, c *observed.ControlPlane) {
+func stages(section *doc.Section, c *observed.ControlPlane) {
 	if c == nil || c.Stages == nil {
 		return
 	}
-	t.Left("from mutation to proxy", "source").Right("p50", "±", "p99", "mean", "share")
-	s := c.Stages
+	t := section.Table().Left("from mutation to proxy", "source").Right("p50", "p99", "mean", "share")
+	s, above := c.Stages, false
 	for _, row := range []struct {
 		label string
 		stage *observed.Stage
@@ -35,27 +35,38 @@ func stages(t *doc.Table, c *observed.ControlPlane) {
 		{"send", s.Send},
 		{"transport, wire", s.Wire},
 		{"receive", s.Receive},
+		{"unattributed", s.Unattributed},
 		{"all, to receipt", s.Total},
 		{"ACK, after it", s.Ack},
 	} {
 		if row.stage != nil {
-			t.Row(stageRow(row.label, row.stage)...)
+			t.Row(stageRow(row.label, row.stage, s.Overlap != nil && row.stage != s.Ack)...)
+			above = above || open(row.stage.P50Bucket) || open(row.stage.P99Bucket)
 		}
+	}
+	if s.Overlap != nil {
+		section.Paragraph("The stages overlap by " + units.Duration(*s.Overlap) + " of the mean: some of the time is counted in two of them, or is of pushes that no measured delivery was part of. What they leave is unattributed.")
+	}
+	if above {
+		section.Paragraph("What is over the slowest delivery is of pushes that no measured delivery was part of.")
 	}
 }
 
-func stageRow(label string, s *observed.Stage) []string {
-	width, p99 := "", units.Duration(s.P99)
-	if s.Width > 0 {
-		width = units.Duration(s.Width)
-	}
+// open reports whether a bucket has no upper edge.
+func open(b *observed.Bucket) bool { return b != nil && b.High == nil }
+
+func stageRow(label string, s *observed.Stage, overlapping bool) []string {
+	share := ""
 	switch {
-	case s.Source == observed.SourceEstimated && s.P99 == 0:
-		p99 = ""
-	case s.Beyond:
-		p99 = "over " + p99
+	case s.Share != nil:
+		share = units.Percent(*s.Share)
+	case overlapping:
+		share = "overlaps"
 	}
-	return []string{label, s.Source, units.Duration(s.P50), width, p99, units.Duration(s.Mean), units.Percent(s.Share)}
+	return []string{
+		label, s.Source, stageQuantile(s.P50, s.P50Bucket, s.Mark("p50")), stageQuantile(s.P99, s.P99Bucket, s.Mark("p99")),
+		units.Duration(s.Mean), share,
+	}
 }
 
 // hotspots has a section for each profile of the control plane, with its parts' shares.

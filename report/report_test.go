@@ -32,15 +32,11 @@ func spread(t *testing.T, n int, from, to time.Duration) *result.Distribution {
 			t.Fatal(err)
 		}
 	}
-	encoded, err := h.EncodeV2()
+	d, err := result.Summarize(h, int64(from), int64(from)+int64(to-from)*int64(n-1)/int64(n), 1e-9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := func(p float64) float64 { return float64(h.ValueAtPercentile(p)) / 1e9 }
-	return &result.Distribution{
-		Count: int64(n), Min: float64(h.Min()) / 1e9, Mean: h.Mean() / 1e9,
-		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: at(100), Histogram: string(encoded),
-	}
+	return d
 }
 
 // fullResult is the result of a run in which everything was measured.
@@ -75,14 +71,17 @@ func fullResult(t *testing.T) *result.Result {
 		Convergence: &result.Convergence{StuckWarming: new(0)},
 		ControlPlane: &observed.ControlPlane{
 			Kind: "embedded", Version: "1.2.3", CPUSeconds: new(3.21), PeakRSSBytes: new(int64(84_000_000)),
-			Work:    &observed.Work{ConvergenceTime: &observed.Quantiles{Count: 12000, P99: 0.0985, Width: 0.1}},
+			Work:    &observed.Work{ConvergenceTime: &observed.Quantiles{Count: 12000, P99: 0.0985, P99Bucket: &observed.Bucket{High: new(0.1)}}},
 			Metrics: &observed.Metrics{},
 			Steady:  &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
 			Stages: &observed.Stages{
-				Write:    &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.0012, P50: 0.001, P99: 0.004, Share: 0.01},
-				Watch:    &observed.Stage{Source: observed.SourceEstimated, Mean: -0.0003, P50: -0.0002, Width: 0.01, Share: -0.002},
-				Debounce: &observed.Stage{Source: observed.SourceScraped, Count: 70, Mean: 0.101, P50: 0.101, P99: 30, Width: 0.9, Beyond: true, Share: 0.9},
-				Total:    &observed.Stage{Source: observed.SourceOurs, Count: 12000, Mean: 0.112, P50: 0.108, P99: 0.25, Share: 1},
+				Write: &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.0012, P50: new(0.001), P99: new(0.004), Share: new(0.0107)},
+				Watch: &observed.Stage{Source: observed.SourceEstimated, Mean: 0.0098, Share: new(0.0875)},
+				Debounce: &observed.Stage{
+					Source: observed.SourceScraped, Count: 70, Mean: 0.101, P50: new(0.101), P99: new(0.26), Share: new(0.902),
+					P50Bucket: &observed.Bucket{Low: 0.1, High: new(0.26)}, P99Bucket: &observed.Bucket{Low: 0.26},
+				},
+				Total: &observed.Stage{Source: observed.SourceOurs, Count: 12000, Mean: 0.112, P50: new(0.108), P99: new(0.25), Share: new(1.0)},
 			},
 			Profiles: []observed.ProfileSummary{
 				{Kind: "cpu", File: "pprof/cpu.pb.gz", Seconds: 10, Total: 1000, Parts: map[string]float64{"eds": 0.5, "gc": 0.301, "other": 0.196, "cds": 0.003}, Top: []observed.FunctionShare{
@@ -102,6 +101,19 @@ func fullResult(t *testing.T) *result.Result {
 		},
 		Warnings: []string{"writes without an answer when the run ended: 1"},
 	}
+}
+
+// overlapping are stages that take up more time than there was.
+func overlapping() *observed.Stages {
+	s := &observed.Stages{
+		Write:    &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.004, P50: new(0.001), P99: new(0.008)},
+		Debounce: &observed.Stage{Source: observed.SourceScraped, Count: 20, Mean: 0.12, P50Bucket: &observed.Bucket{Low: 0.1, High: new(0.26)}, P99Bucket: &observed.Bucket{Low: 0.1, High: new(0.26)}},
+		Watch:    &observed.Stage{Source: observed.SourceEstimated, Mean: -0.029},
+		Wire:     &observed.Stage{Source: observed.SourceEstimated, Mean: 0.017},
+		Total:    &observed.Stage{Source: observed.SourceOurs, Count: 12000, Mean: 0.112, P50: new(0.108), P99: new(0.25)},
+	}
+	s.Attribute()
+	return s
 }
 
 // failedResult is the result of a run in which much went wrong.
@@ -128,12 +140,18 @@ func failedResult(t *testing.T) *result.Result {
 		},
 		{Address: "127.0.0.1:21003", ConnectionsAtSteadyStart: 100, ConnectionsMax: 100, Responses: 400, Restarted: true},
 	}
+	r.Propagation.Noise = &result.Noise{
+		Blocks: 20, BlockSeconds: 1,
+		P50: result.Range{Low: 0.17, High: 0.18}, P90: result.Range{Low: 0.24, High: 0.245}, P99: result.Range{Low: 0.25, High: 0.26},
+	}
+	r.ControlPlane.Stages = overlapping()
 	r.Harness.Saturated = true
 	r.Harness.Reasons = []string{"mutations were issued late (p99 31 ms, limit 10ms): lower churn rates"}
 	r.ControlPlane.Metrics.Restarted = true
-	r.ControlPlane.Work.ConvergenceTime = &observed.Quantiles{Count: 3, P99: 30, Beyond: true}
+	r.ControlPlane.Work.ConvergenceTime = &observed.Quantiles{Count: 3, P99: 30, P99Bucket: &observed.Bucket{Low: 30}}
 	r.SLO = []result.SLO{
 		{Metric: "propagation.all.p99", Limit: "100ms", Value: new(0.2583), Unit: "s"},
+		{Metric: "propagation.lastProxy.p99", Limit: "100ms", Value: new(0.2590), Unit: "s", Note: "max of 60"},
 		{Metric: "propagation.fromAck.p50", Limit: "100ms", Unit: "s"},
 		{Metric: "volume.byType.eds.bytes", Limit: "10MB", Value: new(6_900_000.0), Unit: "bytes", Pass: true},
 	}

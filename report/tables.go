@@ -16,7 +16,7 @@ func slo(t *doc.Table, all []result.SLO) {
 	for _, s := range all {
 		value := "not measured"
 		if s.Value != nil {
-			value = units.Amount(*s.Value, s.Unit)
+			value = marked(units.Amount(*s.Value, s.Unit), s.Note)
 		}
 		if s.Pass {
 			t.Row(s.Metric, value, s.Limit, "kept").Mark(3, doc.Good)
@@ -43,7 +43,8 @@ func propagation(t *doc.Table, p *result.Propagation) {
 		{"every proxy, to arrival", p.Arrived},
 	} {
 		if d := row.d; d != nil {
-			t.Row(row.label, units.Count(d.Count), units.Duration(d.P50), units.Duration(d.P90), units.Duration(d.P99), units.Duration(d.Max))
+			t.Row(row.label, units.Count(d.Count), marked(units.Duration(d.P50), d.Mark("p50")), marked(units.Duration(d.P90), d.Mark("p90")),
+				marked(units.Duration(d.P99), d.Mark("p99")), units.Duration(d.Max))
 		}
 	}
 }

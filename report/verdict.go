@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,8 +29,16 @@ func headline(r *result.Result) string {
 		parts = append(parts, "kept "+units.Plural(len(r.SLO), "SLO", "SLOs"))
 	}
 	if p := r.Propagation; p != nil && p.All != nil {
-		parts = append(parts, fmt.Sprintf("changes reached proxies in %s (p50), %s (p99), %s at most",
-			units.Duration(p.All.P50), units.Duration(p.All.P99), units.Duration(p.All.Max)))
+		parts = append(parts, reached(p.All))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// reached says how long changes took.
+func reached(d *result.Distribution) string {
+	text := "changes reached proxies in " + units.Duration(d.P50) + " (p50), "
+	if d.Covers(0.99) {
+		return text + units.Duration(d.P99) + " (p99), " + units.Duration(d.Max) + " at most"
+	}
+	return text + units.Duration(d.Max) + " at most (of " + units.Plural(d.Count, "delivery", "deliveries") + ")"
 }

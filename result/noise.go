@@ -1,7 +1,8 @@
 package result
 
-// Noise is how far quantiles of propagation.all would move if the run were made
-// again under the same conditions: 95 % intervals of a block bootstrap.
+// Noise is the within-run scatter of the quantiles of propagation.all: 95 % intervals
+// of a block bootstrap. They say how far the quantiles depend on which of the run's
+// seconds are looked at; another run may differ by more.
 //
 // The deliveries of one mutation, and of mutations that one push carried, are
 // not independent, so whole blocks of time are drawn with replacement, not

@@ -150,7 +150,7 @@ type Propagation struct {
 	FirstProxy *Distribution `json:"firstProxy,omitempty" unit:"s"`
 	LastProxy  *Distribution `json:"lastProxy,omitempty" unit:"s"`
 	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
-	// Noise is how sure the quantiles of All are.
+	// Noise is how far the quantiles of All scatter within the run.
 	Noise *Noise `json:"noise,omitempty"`
 	// Expected is Deliveries + Undelivered + Interrupted + Retired + Pending.
 	Expected    int64 `json:"expected"`
@@ -307,5 +307,8 @@ type SLO struct {
 	Value *float64 `json:"value,omitempty"`
 	// Unit of Value is "s", "bytes" or empty.
 	Unit string `json:"unit,omitempty"`
+	// Note qualifies Value, such as "max of 60" where the samples are too few for the
+	// quantile.
+	Note string `json:"note,omitempty"`
 	Pass bool   `json:"pass"`
 }

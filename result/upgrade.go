@@ -70,7 +70,7 @@ func Upgrade(data []byte, path string) ([]byte, error) {
 			e["target"] = strings.Replace(target, "API server in memory", "in-memory API server", 1)
 		}
 	}
-	return json.Marshal(tree)
+	return upgradeFigures(tree, path)
 }
 
 // rename gives the field at the end of a path its new name, wherever it is.

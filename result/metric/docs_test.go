@@ -20,8 +20,8 @@ func documented(t *testing.T) []string {
 	}
 	endings := map[string][]string{
 		".L": {"count", "min", "mean", "p50", "p90", "p99", "p999", "max"},
-		".S": {"count", "mean", "p50", "p99", "width", "p99Width", "beyond", "share"},
-		".Q": {"count", "mean", "p50", "p90", "p99", "width", "p50Low", "p50Width", "beyond"},
+		".S": {"count", "mean", "p50", "p99", "p50Bucket.low", "p50Bucket.high", "p99Bucket.low", "p99Bucket.high", "share"},
+		".Q": {"count", "mean", "p50", "p90", "p99", "p50Bucket.low", "p50Bucket.high", "p99Bucket.low", "p99Bucket.high"},
 		".T": {"responses", "resources", "removed", "bytes"},
 	}
 	var names []string

@@ -28,16 +28,16 @@ func Evaluate(r *result.Result, slo map[string]string) ([]result.SLO, error) {
 	if err != nil {
 		return nil, err
 	}
-	values := make(map[string]float64)
+	values := make(map[string]Value)
 	for _, v := range Values(r) {
-		values[v.Name] = v.Number
+		values[v.Name] = v
 	}
 	var verdicts []result.SLO
 	for _, l := range limits {
 		verdict := result.SLO{Metric: l.metric, Limit: slo[l.metric], Unit: l.unit}
 		if value, ok := values[l.metric]; ok {
-			verdict.Value = &value
-			verdict.Pass = l.holds(value)
+			verdict.Value, verdict.Note = &value.Number, value.Note
+			verdict.Pass = l.holds(value.Number)
 		}
 		verdicts = append(verdicts, verdict)
 	}

@@ -55,6 +55,24 @@ func TestSLOsAreEvaluated(t *testing.T) {
 	}
 }
 
+func TestSLOOnAQuantileOfTooFewSamplesSaysSo(t *testing.T) {
+	r := &result.Result{
+		Propagation: &result.Propagation{
+			All: &result.Distribution{Count: 100, P99: 1}, LastProxy: &result.Distribution{Count: 60, P90: 1, P99: 2, Max: 2},
+		},
+		ControlPlane: &observed.ControlPlane{Stages: &observed.Stages{Queue: &observed.Stage{Count: 20, P99: new(1.0)}}},
+	}
+	for name, note := range map[string]string{
+		"propagation.all.p99": "", "propagation.lastProxy.p99": "max of 60", "propagation.lastProxy.p90": "",
+		"propagation.lastProxy.max": "", "controlPlane.stages.queue.p99": "max of 20",
+	} {
+		got, err := metric.Evaluate(r, map[string]string{name: "3s"})
+		if err != nil || got[0].Note != note || !got[0].Pass {
+			t.Errorf("%s: %+v, error %v; want the note %q", name, got, err, note)
+		}
+	}
+}
+
 func TestUnmeasuredSLOIsMissed(t *testing.T) {
 	slo := map[string]string{"propagation.all.p99": "2s", "convergence.stuckWarming": "0", "volume.byType.eds.bytes": "1MB"}
 	got, err := metric.Evaluate(&result.Result{Convergence: &result.Convergence{}, Volume: &result.Volume{}}, slo)

@@ -27,6 +27,8 @@ type Value struct {
 	// Unit is "s", "bytes" or empty.
 	Unit   string
 	Number float64
+	// Note qualifies Number: "max of 60" of a quantile of too few samples.
+	Note string
 	// MayOmit says that result files leave the number out where it is zero.
 	MayOmit bool
 }
@@ -83,6 +85,7 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 				inner = v.FieldByIndex(f.Index)
 			}
 			if below, ok := at.field(f); ok {
+				below.Note = mark(v, below.Name)
 				walk(f.Type, inner, below, visit)
 			}
 		}
@@ -93,6 +96,18 @@ func walk(t reflect.Type, v reflect.Value, at Value, visit func(Value)) {
 		visit(at)
 	default: // text and lists are no metrics
 	}
+}
+
+// mark is what the struct v, if it is one of quantiles, says of the field at the end of
+// a name.
+func mark(v reflect.Value, name string) string {
+	if !v.CanAddr() { // as the zero Value is not
+		return ""
+	}
+	if m, ok := reflect.TypeAssert[interface{ Mark(field string) string }](v.Addr()); ok {
+		return m.Mark(name[strings.LastIndexByte(name, '.')+1:])
+	}
+	return ""
 }
 
 func number(v reflect.Value) float64 {

@@ -123,7 +123,7 @@ func TestWhatAResultLacksHasNoValueAndZeroHasOne(t *testing.T) {
 		Convergence: &result.Convergence{StuckWarming: &stuck},
 		ControlPlane: &observed.ControlPlane{
 			CPUSeconds: &cpu,
-			Stages:     &observed.Stages{Push: &observed.Stage{Beyond: true, Share: 0.5}},
+			Stages:     &observed.Stages{Push: &observed.Stage{P99Bucket: &observed.Bucket{Low: 0.2}, Share: new(0.5)}},
 			Metrics:    &observed.Metrics{Counters: map[string]float64{`pushes{type="eds",v="1.2"}`: 5}},
 		},
 	}
@@ -139,7 +139,7 @@ func TestWhatAResultLacksHasNoValueAndZeroHasOne(t *testing.T) {
 		"convergence.stuckWarming":                                 {},
 		"controlPlane.cpuSeconds":                                  {Unit: "s"},
 		"controlPlane.stages.push.share":                           {Number: 0.5},
-		"controlPlane.stages.push.beyond":                          {Number: 1, MayOmit: true},
+		"controlPlane.stages.push.p99Bucket.low":                   {Number: 0.2, Unit: "s"},
 		"controlPlane.stages.push.count":                           {MayOmit: true},
 		`controlPlane.metrics.counters.pushes{type="eds",v="1.2"}`: {Number: 5},
 	} {

@@ -1,5 +1,7 @@
 package observed
 
+import "github.com/xdsbench/xdsbench/internal/quantile"
+
 // Metrics is what the control plane's own metrics say of the time between two
 // scrapes. Keys are series in Prometheus notation, without the label "le".
 type Metrics struct {
@@ -23,11 +25,30 @@ type Quantiles struct {
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90"`
 	P99   float64 `json:"p99"`
-	// Width is the width of the bucket that P99 lies in: its uncertainty.
-	Width float64 `json:"width"`
-	// P50Low and P50Width are the lower edge and the width of P50's bucket.
-	P50Low   float64 `json:"p50Low"`
-	P50Width float64 `json:"p50Width"`
-	// Beyond says that P99 lies above the last bucket edge, which is given instead.
-	Beyond bool `json:"beyond,omitempty"`
+	// P50Bucket and P99Bucket are the buckets that P50 and P99 lie in; the true value
+	// is somewhere within. Above the last edge, that edge stands for the quantile.
+	P50Bucket *Bucket `json:"p50Bucket,omitempty"`
+	P99Bucket *Bucket `json:"p99Bucket,omitempty"`
+}
+
+// Mark is what to write beside a quantile of too few samples, as of a Distribution.
+func (q *Quantiles) Mark(field string) string { return quantile.Mark(field, q.Count) }
+
+// Bucket is a bucket of a histogram of the control plane's, in the unit of the metric.
+type Bucket struct {
+	Low float64 `json:"low"`
+	// High is absent if there is no upper edge.
+	High *float64 `json:"high,omitempty"`
+}
+
+// Below returns what is left of the bucket below a limit: it has no upper edge if all
+// of it lies above.
+func (b Bucket) Below(limit float64) Bucket {
+	switch {
+	case b.Low >= limit:
+		return Bucket{Low: limit}
+	case b.High == nil || *b.High > limit:
+		return Bucket{Low: b.Low, High: &limit}
+	}
+	return b
 }

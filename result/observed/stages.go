@@ -1,5 +1,7 @@
 package observed
 
+import "github.com/xdsbench/xdsbench/internal/quantile"
+
 // Where the figures of a stage come from.
 const (
 	// SourceOurs: the harness stamped both ends.
@@ -12,30 +14,34 @@ const (
 
 // Stage is one part of the way from a mutation to a proxy, in seconds.
 type Stage struct {
-	// Source is "ours", "scraped" or "estimated".
+	// Source is "ours", "scraped" or "estimated", and is that of Mean.
 	Source string  `json:"source"`
 	Count  int64   `json:"count,omitempty"`
 	Mean   float64 `json:"mean"`
-	// P50 is, of a scraped stage, the mean where that lies in the same bucket as
-	// the median (it is exact, and the bucket says no more), and interpolated
-	// within the bucket elsewhere.
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	// Width and P99Width are the uncertainty of P50 and P99: the widths of the
-	// buckets they lie in. Zero: within 1 %.
-	Width    float64 `json:"width,omitempty"`
-	P99Width float64 `json:"p99Width,omitempty"`
-	// Beyond says that P99 lies above the last bucket edge, which is given instead.
-	Beyond bool `json:"beyond,omitempty"`
-	// Share is Mean in relation to the mean of the total. Means add up; quantiles
-	// do so only roughly.
-	Share float64 `json:"share" unit:"-"`
+	// P50 and P99 are absent where they are not known, as for what is left of other
+	// stages.
+	P50 *float64 `json:"p50,omitempty"`
+	P99 *float64 `json:"p99,omitempty"`
+	// P50Bucket and P99Bucket are all that is known of scraped quantiles; P50 and P99
+	// are interpolated within, but P50 is the mean where that lies in the same bucket:
+	// it is exact. No part of a delivery's way takes longer than the slowest delivery,
+	// so both end there; one without an upper edge lies above, and is of pushes that no
+	// measured delivery was part of.
+	P50Bucket *Bucket `json:"p50Bucket,omitempty"`
+	P99Bucket *Bucket `json:"p99Bucket,omitempty"`
+	// Share is Mean in relation to the mean of the total. It is absent where the stages
+	// overlap by more than they leave unattributed, since the shares would then add up
+	// to more than the whole, and of what is not part of the total.
+	Share *float64 `json:"share,omitempty" unit:"-"`
 }
+
+// Mark is what to write beside a quantile of too few samples, as of a Distribution.
+func (s *Stage) Mark(field string) string { return quantile.Mark(field, s.Count) }
 
 // Stages splits the way from a mutation's scheduled time to its receipt by a
 // proxy. All but Ack, which comes after it, are parts of Total, and their means
-// add up to its mean. A stage whose metrics the control plane does not serve is
-// absent, and its time is then part of Watch and Wire.
+// add up to its mean unless they overlap. A stage whose metrics the control plane
+// does not serve is absent, and its time is then part of Watch and Wire.
 type Stages struct {
 	// Schedule is from scheduled to issued, Write from issued to the API server's
 	// answer.
@@ -43,17 +49,17 @@ type Stages struct {
 	Write    *Stage `json:"write,omitempty" unit:"s"`
 	// Watch is what is left of the time until the first proxy has the mutation:
 	// the API server's watch, the control plane's informers and hand-overs. It is
-	// estimated, and negative where the figures of other stages overlap.
+	// estimated.
 	Watch *Stage `json:"watch,omitempty" unit:"s"`
-	// Debounce is the wait for quiet, PushContext left out. The control plane
-	// counts it once per push, from the push's first event; where pushes carry
-	// several mutations it is estimated per mutation.
+	// Debounce is the wait for quiet, PushContext left out of its mean. The control
+	// plane counts it once per push, from the push's first event; where pushes carry
+	// several mutations the mean is estimated per mutation.
 	Debounce    *Stage `json:"debounce,omitempty" unit:"s"`
 	PushContext *Stage `json:"pushContext,omitempty" unit:"s"`
 	// Queue is until a push slot takes the proxy.
 	Queue *Stage `json:"queue,omitempty" unit:"s"`
-	// Push is generation, without Send, which is the call that hands the response
-	// to gRPC and includes its marshalling.
+	// Push is generation, its mean without Send, which is the call that hands the
+	// response to gRPC and includes its marshalling.
 	Push *Stage `json:"push,omitempty" unit:"s"`
 	Send *Stage `json:"send,omitempty" unit:"s"`
 	// Wire is what is left of the time by which a proxy trails the first one,
@@ -63,11 +69,51 @@ type Stages struct {
 	// Receive is from when the message's last bytes reached this machine to the stamp
 	// of the whole message.
 	Receive *Stage `json:"receive,omitempty" unit:"s"`
+	// Unattributed stands for Watch and Wire where the others take up more time than
+	// there is for one of them: what all leave of Total, at least 0.
+	Unattributed *Stage `json:"unattributed,omitempty" unit:"s"`
+	// Overlap is by how much the means of the others exceed that time. It is there if
+	// Unattributed is.
+	Overlap *float64 `json:"overlap,omitempty" unit:"s"`
 	// Ack is from receipt until the answer was handed to gRPC.
 	Ack   *Stage `json:"ack,omitempty" unit:"s"`
 	Total *Stage `json:"total,omitempty" unit:"s"`
 	// MutationsPerPush is how many visible mutations a debounced push carried.
 	MutationsPerPush float64 `json:"mutationsPerPush,omitempty" unit:"-"`
+}
+
+// rounding is how far below zero, in seconds, a sum of means is zero.
+const rounding = 1e-9
+
+// Attribute gives the stages their shares of Total. If Watch or Wire is negative, the
+// other stages overlap, and Unattributed takes the place of both.
+func (s *Stages) Attribute() {
+	if s.Total == nil || s.Total.Mean <= 0 || s.Unattributed != nil {
+		return
+	}
+	parts := []*Stage{s.Schedule, s.Write, s.Debounce, s.PushContext, s.Queue, s.Push, s.Send, s.Receive}
+	overlap, left := 0.0, s.Total.Mean
+	for _, rest := range []*Stage{s.Watch, s.Wire} {
+		if rest != nil && rest.Mean < -rounding {
+			overlap -= rest.Mean
+		}
+	}
+	if overlap == 0 {
+		parts = append(parts, s.Watch, s.Wire)
+	} else {
+		for _, part := range parts {
+			if part != nil {
+				left -= part.Mean
+			}
+		}
+		s.Watch, s.Wire, s.Overlap = nil, nil, &overlap
+		s.Unattributed = &Stage{Source: SourceEstimated, Mean: max(left, 0)}
+	}
+	for _, x := range append(parts, s.Unattributed, s.Total) {
+		if x != nil && (left >= 0 || x == s.Unattributed || x == s.Total) {
+			x.Share = new(max(x.Mean, 0) / s.Total.Mean)
+		}
+	}
 }
 
 // Signals are the four golden signals, as far as the control plane's metrics and

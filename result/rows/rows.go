@@ -6,7 +6,8 @@ import (
 
 // Mutation is one line of mutations.csv. Times are seconds: Scheduled, Issued
 // and Acked from the start of the steady phase (Acked is 0 without an answer),
-// First to Last from the scheduled time, Median and P99 within 1 %.
+// First to Last from the scheduled time, Median and P99 within 1 %. P99 is Last for
+// fewer than 100 deliveries.
 type Mutation struct {
 	Seq, Op                           uint64
 	Kind, Step, Service, Object       string
@@ -19,7 +20,8 @@ type Mutation struct {
 }
 
 // Proxy is one line of proxies.csv. Times are seconds; P50 and P99 are
-// within 10 %. Diverged counts the clusters that are wrong at the end.
+// within 10 %, and P99 is Max for fewer than 100 deliveries. Diverged counts the
+// clusters that are wrong at the end.
 type Proxy struct {
 	Proxy                                int
 	Name, Variant                        string

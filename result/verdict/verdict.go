@@ -150,5 +150,8 @@ func missed(s result.SLO) string {
 	if s.Unit == "s" {
 		value = roundSeconds(*s.Value).String()
 	}
+	if s.Note != "" {
+		value += " (" + s.Note + ")"
+	}
 	return fmt.Sprintf("%s is %s, limit %s", s.Metric, strings.TrimSpace(value), s.Limit)
 }
