@@ -80,14 +80,14 @@ func planned(t *testing.T, file string) []string {
 func TestClustersThatNobodySubscribesToAreNotPassedOverInSilence(t *testing.T) {
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "1s", "--clusters", "{service}:{port}")
-	if code != exitDone {
+	if code != exitDefects {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	r := load(t, dir)
-	if r.Propagation.Expected != 0 || r.Convergence.Diverged != 20 || r.Convergence.MissingClusters == 0 {
-		t.Errorf("propagation %+v, convergence %+v", r.Propagation, r.Convergence)
+	if p := r.Propagation; p.Expected == 0 || p.Undelivered != p.Expected || r.Convergence.Diverged != 20 || r.Convergence.MissingClusters == 0 {
+		t.Errorf("propagation %+v, convergence %+v", p, r.Convergence)
 	}
 	if !strings.Contains(stdout, "no proxy subscribed to a cluster that changed") {
-		t.Errorf("no warning in:\n%s", stdout)
+		t.Errorf("no cause in:\n%s", stdout)
 	}
 }

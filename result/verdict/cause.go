@@ -33,6 +33,9 @@ func undeliveredCauses(r *result.Result) []string {
 	if a := r.Acks; a != nil && a.NacksInjected > 0 {
 		found = append(found, fmt.Sprintf("the profile has proxies reject responses (proxies.nack: %d NACKs)", a.NacksInjected))
 	}
+	if p, c := r.Propagation, r.Convergence; len(found) == 0 && p.Deliveries == 0 && c != nil && c.MissingClusters > 0 {
+		found = unsubscribed(r)
+	}
 	for _, o := range r.Outages {
 		if o.Seconds == nil {
 			found = append(found, "the control plane, or a replica of it, was down at the end")
