@@ -73,13 +73,10 @@ func replicas(t *doc.Table, c *observed.ControlPlane) {
 	if c == nil {
 		return
 	}
-	t.Left("connections").Right("steady", "fewest", "most", "end", "responses", "CPU", "peak RSS")
+	t.Left("connections").Right("steady", "fewest", "most", "end", "responses", "delivered", "undelivered", "diverged", "p50", "p99", "CPU", "peak RSS")
 	for i := range c.Replicas {
 		x := &c.Replicas[i]
-		cpu, rss := "", ""
-		if x.CPUSeconds != nil {
-			cpu = units.Duration(*x.CPUSeconds)
-		}
+		rss := ""
 		if x.PeakRSSBytes != nil {
 			rss = units.Bytes(*x.PeakRSSBytes)
 		}
@@ -88,6 +85,22 @@ func replicas(t *doc.Table, c *observed.ControlPlane) {
 			label += ", restarted"
 		}
 		t.Row(label, units.Count(x.ConnectionsAtSteadyStart), units.Count(x.ConnectionsMin), units.Count(x.ConnectionsMax),
-			units.Count(x.ConnectionsAtEnd), units.Count(x.Responses), cpu, rss)
+			units.Count(x.ConnectionsAtEnd), units.Count(x.Responses),
+			count(x.Deliveries), count(x.Undelivered), count(x.Diverged), duration(x.P50), duration(x.P99), duration(x.CPUSeconds), rss)
 	}
+}
+
+// count and duration leave a cell empty where there is no figure.
+func count[N int | int64](n *N) string {
+	if n == nil {
+		return ""
+	}
+	return units.Count(*n)
+}
+
+func duration(seconds *float64) string {
+	if seconds == nil {
+		return ""
+	}
+	return units.Duration(*seconds)
 }
