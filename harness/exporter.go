@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/xdsbench/xdsbench/internal/listen"
 )
 
 // exporter serves the run's own figures to Prometheus while it lasts. The names
@@ -60,7 +62,11 @@ func (r *run) serveMetrics(ctx context.Context, address string) (stop func() err
 	registry.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	var handler http.Handler = mux
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		handler = listen.GuardHost(mux)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	return func() error {

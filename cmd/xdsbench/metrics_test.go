@@ -16,6 +16,16 @@ func TestRunServesItsOwnFiguresUnderTheDocumentedNames(t *testing.T) {
 	awaitText(t, output, "drain")
 	time.Sleep(200 * time.Millisecond)
 	served := get(t, "http://"+address+"/metrics")
+	foreign, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.Host = "attacker.example"
+	if response, err := http.DefaultClient.Do(foreign); err != nil || response.StatusCode != http.StatusForbidden {
+		t.Errorf("a foreign Host header: %v, %v; want 403", response, err)
+	} else {
+		_ = response.Body.Close()
+	}
 	if code := exitCode(t, c); code != exitDone {
 		t.Fatalf("exit %d:\n%s", code, output)
 	}
@@ -46,6 +56,17 @@ func TestAddressInUseIsReportedBeforeAnythingStarts(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the results folder was left behind")
+	}
+}
+
+func TestFiguresAreServedToOtherMachinesOnlyWhenToldSo(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{":0", "0.0.0.0:9090", "[::]:9090"} {
+		dir := out(t)
+		code, _, stderr := command(t.Context(), "run", "smoke", "-q", "-o", dir, "--metrics-address", address)
+		if code != exitUsage || !strings.Contains(stderr, address) || !strings.Contains(stderr, "--allow-remote") {
+			t.Errorf("%s: exit %d: %s", address, code, stderr)
+		}
 	}
 }
 

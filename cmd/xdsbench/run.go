@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/harness"
+	"github.com/xdsbench/xdsbench/internal/listen"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
@@ -50,6 +51,7 @@ type runFlags struct {
 	allowDefects bool
 	profile      bool
 	metrics      string
+	allowRemote  bool // of metrics
 }
 
 func runCommand(s streams) *cobra.Command {
@@ -71,6 +73,7 @@ func runCommand(s streams) *cobra.Command {
 	flags.BoolVar(&f.strict, "strict", false, "exit 4 if the harness, not the control plane, was the bottleneck")
 	flags.BoolVar(&f.profile, "self-profile", false, "write a CPU and a heap profile of the harness itself into the results")
 	flags.StringVar(&f.metrics, "metrics-address", "", "serve the run's own figures to Prometheus at this HOST:PORT, under /metrics")
+	flags.BoolVar(&f.allowRemote, "allow-remote", false, "let other machines reach --metrics-address, which has neither TLS nor a token")
 	return c
 }
 
@@ -80,7 +83,7 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if err := errors.Join(formatErr, err); err != nil {
 		return usageError(err)
 	}
-	if err := f.apiServer.check(profile); err != nil {
+	if err := errors.Join(f.apiServer.check(profile), f.checkMetricsAddress()); err != nil {
 		return usageError(err)
 	}
 	self, err := os.Executable()
@@ -107,6 +110,18 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	}
 	err = errors.Join(err, printer(s.stdout, res, f.output.folder("", profile)))
 	return interruptedOr(ctx, f.exitCode(res, err))
+}
+
+// checkMetricsAddress reports an address that other machines reach, unless that is
+// meant.
+func (f *runFlags) checkMetricsAddress() error {
+	if f.metrics == "" || f.allowRemote {
+		return nil
+	}
+	if _, err := listen.Loopback(f.metrics, "give --allow-remote"); err != nil {
+		return fmt.Errorf("--metrics-address: %w", err)
+	}
+	return nil
 }
 
 // exitCode turns what a finished run found into the command's exit code.
