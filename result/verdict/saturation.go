@@ -32,10 +32,17 @@ type pauses interface {
 }
 
 // enoughSamples is how many of n samples must lie beyond a limit to blame the
-// harness: one in a hundred, as for a p99, but five at least. The p99 of forty
-// samples is the largest of them, and one stall of a busy machine would be
-// enough. Of less than ten samples it takes half.
-func enoughSamples(n int64) int64 { return max(n/100, min(5, (n+1)/2), 1) }
+// harness: as many as lie beyond the highest quantile of n that is judged, which is
+// the p99 of 500, the p90 of 50, and the median of fewer (see samplesBeyond).
+func enoughSamples(n int64) int64 {
+	switch {
+	case n >= 100*samplesBeyond:
+		return n / 100
+	case n >= 10*samplesBeyond:
+		return n / 10
+	}
+	return max((n+1)/2, 1)
+}
 
 // Saturation decides whether the harness was the bottleneck of these latencies, and
 // why; nil latencies are those of a run that had none. stops are those of steady load.

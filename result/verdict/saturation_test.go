@@ -36,16 +36,17 @@ func TestBottleneckNeedsEnoughSamplesBeyondTheLimit(t *testing.T) {
 		fast, slow int64
 		saturated  bool
 	}{
-		"no sample":                    {0, 0, false},
-		"one late mutation of 40":      {39, 1, false},
-		"four of 40":                   {36, 4, false},
-		"five of 40":                   {35, 5, true},
-		"nine of 1000, under the p99":  {991, 9, false},
-		"ten of 1000, at the p99":      {990, 10, true},
-		"one of three":                 {2, 1, false},
-		"two of three":                 {1, 2, true},
-		"a whole starved run":          {0, 500, true},
-		"five of 2000, over but never": {1995, 5, false},
+		"no sample":                   {0, 0, false},
+		"five of 40":                  {35, 5, false},
+		"half of 40":                  {20, 20, true},
+		"five of 80":                  {75, 5, false},
+		"eight of 80, at the p90":     {72, 8, true},
+		"nine of 1000, under the p99": {991, 9, false},
+		"ten of 1000, at the p99":     {990, 10, true},
+		"one of three":                {2, 1, false},
+		"two of three":                {1, 2, true},
+		"a whole starved run":         {0, 500, true},
+		"five of 2000":                {1995, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := result.Harness{ScheduleLag: lag(t, map[time.Duration]int64{fast: test.fast, slow: test.slow})}
@@ -67,7 +68,7 @@ func stamped() result.Harness {
 func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 	t.Parallel()
 	h := stamped()
-	h.ScheduleLag = lag(t, map[time.Duration]int64{time.Millisecond: 30, 20 * time.Millisecond: 10})
+	h.ScheduleLag = lag(t, map[time.Duration]int64{time.Millisecond: 20, 20 * time.Millisecond: 20})
 	latencies := result.Propagation{
 		All:       &result.Distribution{Count: 1000, P50: 0.01, P90: 0.02, P99: 0.03},
 		Arrived:   &result.Distribution{Count: 1000, P50: 0.008, P90: 0.014, P99: 0.015},
@@ -76,7 +77,7 @@ func TestBottleneckIsNamedWithItsNumbers(t *testing.T) {
 	verdict.Saturation(&h, self.Pauses{}, &latencies)
 	reasons := strings.Join(h.Reasons, "\n")
 	for _, want := range []string{
-		"issued late (10 of 40 by more than 10ms, p99 20", "6ms of every proxy's p90 of 20ms (30 %, limit 5ms or a tenth; 60 mutations)",
+		"issued late (20 of 40 by more than 10ms, p99 20", "6ms of every proxy's p90 of 20ms (30 %, limit 5ms or a tenth; 60 mutations)",
 		"used 3 % of its CPUs", "lower churn rates", "proxies.count",
 	} {
 		if !strings.Contains(reasons, want) {
