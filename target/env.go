@@ -13,13 +13,16 @@ const redacted = "REDACTED"
 // raisedLimit is a limit of new streams per second that no fleet reaches.
 const raisedLimit = "100000"
 
+// inheritedNames are the variables of a machine that any program needs.
+func inheritedNames() []string { return []string{"PATH", "HOME", "TMPDIR"} }
+
 // inherited returns the variables of our environment that a target gets too. All
 // others could change, unnoticed, what it does from machine to machine.
 func inherited(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.Contains([]string{"PATH", "HOME", "TMPDIR"}, name) {
+		if slices.Contains(inheritedNames(), name) {
 			env[name] = value
 		}
 	}
@@ -59,10 +62,14 @@ func entries(env map[string]string) []string {
 	return list
 }
 
-// redact returns the environment without the values of secrets.
+// redact returns the environment without the values of secrets, and without what is
+// the machine's alone.
 func redact(env map[string]string) map[string]string {
 	public := make(map[string]string, len(env))
 	for name, value := range env {
+		if slices.Contains(inheritedNames(), name) {
+			continue
+		}
 		public[name] = value
 		for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "KEY"} {
 			if strings.Contains(strings.ToUpper(name), word) {
