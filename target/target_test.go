@@ -306,7 +306,7 @@ func TestTargetsEnvironmentIsOursAndTheProfilesAlone(t *testing.T) {
 	cfg.Spec.Env["API_KEY"] = "hush"
 	info := start(t, cfg).Info()
 	want := map[string]string{
-		"PATH": "/bin", "HOME": "/home/x", "PILOT_PUSH_THROTTLE": "7", modeVariable: "serve",
+		"PILOT_PUSH_THROTTLE": "7", modeVariable: "serve",
 		"PILOT_MAX_REQUESTS_PER_SECOND": "100000", "cloud_token": "REDACTED", "API_KEY": "REDACTED",
 	}
 	if len(info.Env) != len(want) {
