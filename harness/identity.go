@@ -101,13 +101,14 @@ func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 	return c
 }
 
-// scoped says of each proxy whether it is told of only a part of the mesh: a waypoint
+// scoped says of each proxy whether it is told of only a part of the mesh: all are if
+// the profile's mesh.scope says so. Else a waypoint
 // learns of those services alone whose traffic goes through it, and a ztunnel of
 // workloads.
-func (r *roster) scoped() []bool {
+func (r *roster) scoped(scope string) []bool {
 	all := make([]bool, len(r.kinds))
 	for i, kind := range r.kinds {
-		all[i] = kind == node.Waypoint || kind == node.Ztunnel
+		all[i] = scope == mesh.ScopeSubscribed || kind == node.Waypoint || kind == node.Ztunnel
 	}
 	return all
 }

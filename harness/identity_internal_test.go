@@ -1,12 +1,14 @@
 package harness
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/node"
+	"github.com/xdsbench/xdsbench/mesh"
 )
 
 func TestCrewHasTheKindsOfTheProfileEachInBothVariants(t *testing.T) {
@@ -63,5 +65,16 @@ func TestStrangersHaveAddressesOfTheirOwn(t *testing.T) {
 			t.Fatalf("address %s of %s", pod.IP, pod.Name)
 		}
 		seen[pod.IP] = true
+	}
+}
+
+func TestScopeSaysWhoHasToKnowTheWholeMesh(t *testing.T) {
+	t.Parallel()
+	r := roster{kinds: []string{node.Sidecar, node.Waypoint, node.Ztunnel}}
+	if got := r.scoped(mesh.ScopeMesh); !slices.Equal(got, []bool{false, true, true}) {
+		t.Errorf("with the whole mesh: %v", got)
+	}
+	if got := r.scoped(mesh.ScopeSubscribed); !slices.Equal(got, []bool{true, true, true}) {
+		t.Errorf("with what is subscribed: %v", got)
 	}
 }

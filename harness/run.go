@@ -208,7 +208,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	var err error
 	if r.collector, err = collect.New(collect.Config{
 		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
-		Scoped: r.roster.scoped(), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
+		Scoped: r.roster.scoped(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}

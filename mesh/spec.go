@@ -15,6 +15,12 @@ const (
 	zipf = "zipf"
 )
 
+// The values of Spec.Scope.
+const (
+	ScopeMesh       = "mesh"
+	ScopeSubscribed = "subscribed"
+)
+
 // maxEndpoints keeps half of the addresses of 10.0.0.0/8 for the pods that
 // churn creates.
 const maxEndpoints = maxPods / 2
@@ -33,6 +39,11 @@ type Spec struct {
 	Headless float64 `json:"headless" role:"load"`
 	// Distribution is how endpoints spread over services: "uniform" or "zipf".
 	Distribution string `json:"distribution" role:"load"`
+	// Scope is which services each proxy has to know: "mesh" is all of them,
+	// "subscribed" those that it asks for, as behind a gateway's control plane that
+	// serves only what routes refer to. What a proxy does not get of services that it
+	// has to know is undelivered.
+	Scope string `json:"scope" role:"load"`
 }
 
 // DefaultSpec returns a mesh of 100 services with 5 endpoints each.
@@ -43,6 +54,7 @@ func DefaultSpec() Spec {
 		EndpointsPerService: 5,
 		Ports:               1,
 		Distribution:        uniform,
+		Scope:               ScopeMesh,
 	}
 }
 
@@ -81,6 +93,9 @@ func (s Spec) Validate() error {
 	}
 	if s.Distribution != uniform && s.Distribution != zipf {
 		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", uniform, zipf))
+	}
+	if s.Scope != ScopeMesh && s.Scope != ScopeSubscribed {
+		problem("scope", fmt.Sprintf("%q", s.Scope), fmt.Sprintf("must be %q or %q", ScopeMesh, ScopeSubscribed))
 	}
 	return errors.Join(problems...)
 }
