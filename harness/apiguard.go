@@ -21,8 +21,10 @@ type apiGuard struct {
 	next http.RoundTripper
 
 	mu sync.Mutex // guards all below
-	// session ends all requests that are under way, and fails later ones.
-	session context.Context
+	// session ends all requests that are under way, and fails later ones, when it ends;
+	// endSession ends it.
+	session    context.Context
+	endSession context.CancelFunc
 	// since is when the first request was made that got no answer, if none was
 	// answered after it; reads and writes count such requests.
 	since         time.Time
@@ -31,16 +33,17 @@ type apiGuard struct {
 }
 
 func newAPIGuard(next http.RoundTripper) *apiGuard {
-	return &apiGuard{next: next, session: context.Background()}
+	return &apiGuard{next: next, session: context.Background(), endSession: func() {}}
 }
 
 var _ http.RoundTripper = (*apiGuard)(nil)
 
-// begin has requests last no longer than ctx from now on.
+// begin ends the requests that are under way. Those from now on last no longer than ctx.
 func (g *apiGuard) begin(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.session = ctx
+	g.endSession()
+	g.session, g.endSession = context.WithCancel(ctx)
 }
 
 // RoundTrip makes one request. Its body has the rest of the time, until it is closed.
@@ -48,7 +51,7 @@ func (g *apiGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	limit := limitOf(req)
 	ctx, cancel := context.WithTimeout(req.Context(), limit)
 	g.mu.Lock()
-	forget := context.AfterFunc(g.session, cancel)
+	forget := context.AfterFunc(g.session, cancel) //nolint:contextcheck // ends the request too
 	g.mu.Unlock()
 	end := func() {
 		forget()

@@ -19,13 +19,16 @@ const (
 	// within 10 s the command has ended.
 	interruptLimit = 8 * time.Second
 
-	// writeLimit bounds one request to a real API server; sweepLimit one that deletes
+	// requestLimit bounds one request to a real API server; sweepLimit one that deletes
 	// a whole collection, which the API server does object by object. Requests under
-	// way end writeGrace after an interrupt.
-	requestLimit   = 10 * time.Second
-	sweepLimit     = time.Minute
-	requestGrace   = time.Second
-	silentPageTime = time.Second // for a page that was silent before
+	// way end requestGrace after an interrupt.
+	requestLimit = 10 * time.Second
+	sweepLimit   = time.Minute
+	requestGrace = time.Second
+
+	// silentPageTime is for a page of the control plane that had its whole time before
+	// and did not answer.
+	silentPageTime = time.Second
 
 	// figuresLimit bounds what is read of the control plane for the result after the
 	// last phase, figuresGrace the same after an interrupt.

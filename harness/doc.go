@@ -9,5 +9,6 @@
 //
 // It is the only package that knows all the stages: it wires churn, fleet and
 // collector together and owns the goroutines that they run on. An interrupted
-// run goes to "stop" at once and still gives a result, marked partial.
+// run goes to "stop" at once and still gives a result, marked partial, within 10 s
+// whatever does not answer: see bounds.go. The result says who fell silent.
 package harness

@@ -40,17 +40,9 @@ func identity(p *mesh.Pod, kind string, variant xds.Variant) node.Identity {
 		},
 	}
 	if kind == node.Ztunnel {
-		id.Roots = rootsOf(kind)
+		id.Roots = []xds.Type{xds.Workload, xds.Authorization}
 	}
 	return id
-}
-
-// rootsOf lists the types that a kind of proxy asks for of its own accord.
-func rootsOf(kind string) []xds.Type {
-	if kind == node.Ztunnel {
-		return []xds.Type{xds.Workload, xds.Authorization}
-	}
-	return []xds.Type{xds.CDS, xds.LDS}
 }
 
 // labels are the pod's, with those by which istiod tells what a gateway is for:

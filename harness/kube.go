@@ -151,7 +151,8 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 // real reports whether the API server is one that the user named.
 func (c *kube) real() bool { return c.guard != nil }
 
-// limitRequests has requests to a real API server last no longer than ctx.
+// limitRequests ends the requests to a real API server that are under way, and has those
+// from now on last no longer than ctx.
 func (c *kube) limitRequests(ctx context.Context) {
 	if c.real() {
 		c.guard.begin(ctx)

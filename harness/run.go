@@ -125,7 +125,7 @@ func (r *run) conclude(ctx, ending context.Context, err error) (*result.Result, 
 	saveErr := r.save(res)
 	said := len(res.Warnings)
 	stopErr := r.stop(ctx, ending)
-	r.addLateSilences(res)
+	r.addSilentAPI(res)
 	if r.addWarnings(res); len(res.Warnings) > said {
 		verdict.Judge(res)
 		saveErr = r.save(res)

@@ -38,7 +38,7 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &r}}
 			answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 			if err != nil {
-				return fmt.Errorf("the API server does not answer: %w", err)
+				return fmt.Errorf("asking what its user may do: %w", err)
 			}
 			if !answer.Status.Allowed {
 				errs = append(errs, fmt.Errorf("its user may not %s %s on this cluster: grant it, or use another user", verb, r.Resource))

@@ -8,43 +8,24 @@ import (
 	"github.com/xdsbench/xdsbench/churn"
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
 // fleetSink hands the fleet's events to the collector. It remembers why the latest
-// connection failed, for the error of a fleet that does not get ready, and what each
-// proxy was answered last.
+// connection failed, for the error of a fleet that does not get ready.
 type fleetSink struct {
 	*collect.Collector
 
 	failure atomic.Pointer[error]
-	proxies []answers
-}
-
-// answers are what came for one proxy, on all its streams. The writes for one proxy
-// come one at a time.
-type answers struct {
-	last  atomic.Int64  // event.Time; 0 for none
-	types atomic.Uint32 // the types that came, a bit each
-	// refused says that a connection attempt failed, and not because nobody answered.
-	refused atomic.Bool
+	// refused says of each proxy that a connection attempt failed, and not because
+	// nobody answered.
+	refused []atomic.Bool
 }
 
 var _ fakeproxy.Sink = (*fleetSink)(nil)
 
 func newFleetSink(c *collect.Collector, proxies int) *fleetSink {
-	return &fleetSink{Collector: c, proxies: make([]answers, proxies)}
-}
-
-// Response notes an answer and passes it on.
-func (s *fleetSink) Response(r *event.Response) {
-	a := &s.proxies[r.Proxy]
-	a.last.Store(int64(r.Received))
-	if bit := uint32(1) << r.Type; a.types.Load()&bit == 0 {
-		a.types.Or(bit)
-	}
-	s.Collector.Response(r)
+	return &fleetSink{Collector: c, refused: make([]atomic.Bool, proxies)}
 }
 
 // Proxy notes a failure and passes the event on.
@@ -52,7 +33,7 @@ func (s *fleetSink) Proxy(e *event.ProxyEvent) {
 	if e.Err != nil {
 		s.failure.Store(&e.Err)
 		if !isTimeout(e.Err) {
-			s.proxies[e.Proxy].refused.Store(true)
+			s.refused[e.Proxy].Store(true)
 		}
 	}
 	s.Collector.Proxy(e)
@@ -65,9 +46,6 @@ func (s *fleetSink) lastFailure() error {
 	}
 	return nil
 }
-
-// wasAnswered reports whether a type ever came.
-func (a *answers) wasAnswered(t xds.Type) bool { return a.types.Load()&(1<<t) != 0 }
 
 // churnSink hands the churn's events to the collector, but for the ends of mutations
 // that the API server did not answer in time: whether it made them is not known, so

@@ -109,12 +109,13 @@ func (r *run) noteExit(i int, what string) {
 	if exit == nil {
 		return // started again meanwhile
 	}
-	text := exit.Status
+	how := []string{exit.Status}
 	lines := strings.Split(strings.TrimSpace(exit.Log), "\n")
 	for _, line := range lines[max(0, len(lines)-exitLines):] {
-		text += fmt.Sprintf("; %.200q", line)
+		how = append(how, fmt.Sprintf("%.200q", line))
 	}
-	text = fmt.Sprintf("%sexited %s, %s (%s; see %s)", r.replicaNames([]int{i}), r.sinceSteady(), what, text, target.FileOf(target.LogFile, i))
+	how = append(how, "see "+target.FileOf(target.LogFile, i))
+	text := fmt.Sprintf("%sexited %s, %s (%s)", r.replicaNames([]int{i}), r.sinceSteady(), what, strings.Join(how, "; "))
 	r.mu.Lock()
 	r.lastExit = text
 	r.mu.Unlock()

@@ -54,14 +54,34 @@ func TestKilledControlPlaneIsReportedRestartedAndReconnectedTo(t *testing.T) {
 		t.Fatalf("exit %d:\n%s", code, output)
 	}
 	r := load(t, dir)
-	if !strings.Contains(strings.Join(r.Warnings, "\n"), "target: exited") {
-		t.Errorf("no warning of the exit in %q", r.Warnings)
+	if said := strings.Join(r.Warnings, "\n"); !strings.Contains(said, "target: exited") || !strings.Contains(said, "signal: killed") {
+		t.Errorf("no warning of the exit, with its status, in %q", r.Warnings)
 	}
 	if r.Proxies.Disconnects < 20 || r.Convergence.Diverged != 0 || r.Convergence.StaleEndpoints != 0 || r.Propagation.Undelivered != 0 {
 		t.Errorf("proxies %+v, convergence %+v, propagation %+v", r.Proxies, r.Convergence, r.Propagation)
 	}
 	if r.Partial {
 		t.Error("the run is marked partial, but went to its end")
+	}
+}
+
+func TestControlPlaneThatCrashesIsReportedWithItsStatusAndLog(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashing := script(t, `"`+self+`" `+readyAlone+` "$1" & sleep 0.5; echo "FATAL: lost the lease"; kill -9 $!; exit 7`)
+	dir := out(t)
+	code, _, stderr := command(t.Context(), small(dir, "1s", "--quiet", "--target", "exec", "--exec", crashing+" {xds}", "--set", "phases.readyTimeout=3s")...)
+	if code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	for where, said := range map[string]string{"stderr": stderr, "the warnings": strings.Join(load(t, dir).Warnings, "\n")} {
+		for _, want := range []string{"exit status 7", "FATAL: lost the lease"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("no %q in %s:\n%s", want, where, said)
+			}
+		}
 	}
 }
 

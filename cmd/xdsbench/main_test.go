@@ -97,6 +97,9 @@ func checkSound(t *testing.T, r *result.Result) {
 	if r.Proxies.Ready != r.Proxies.Requested {
 		t.Errorf("proxies: %+v", r.Proxies)
 	}
+	if len(r.Silences) > 0 {
+		t.Errorf("silences: %+v", r.Silences)
+	}
 }
 
 // out returns a folder for results that does not exist yet.

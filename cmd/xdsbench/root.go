@@ -37,7 +37,7 @@ Exit codes:
   4    the load generator was the bottleneck, and --strict was set
   5    compare found a regression
   6    defects: something undelivered, diverged or unknown (--allow-defects: 0)
-  130  interrupted: what was measured is saved and marked partial`
+  130  interrupted: what was measured is saved, within 10 s, and marked partial`
 
 // streams are where a command writes, and the environment it reads.
 type streams struct {

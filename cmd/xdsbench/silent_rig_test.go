@@ -141,7 +141,9 @@ func (p *peers) adsThat(t *testing.T, drop func(method string, response []byte) 
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
 		server.Stop()
-		<-served
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 		_ = upstream.Close()
 	})
 	return l.Addr().String()
@@ -158,10 +160,10 @@ func (rawBytes) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone
 type silentRun struct {
 	// args are its flags beside those that keep it small.
 	args []string
-	// fallSilent is called a few mutations after the run has got to this phase; nil where
-	// the peer is silent from the start.
+	// fallSilent is called, with the run's process, a few mutations after the run has got
+	// to this phase; nil where the peer is silent from the start.
 	phase      string
-	fallSilent func()
+	fallSilent func(run int)
 	// want names the silent peer: in the result, or in what the command says if there
 	// can be no result.
 	want     []string
@@ -204,7 +206,7 @@ func (s *silentRun) endsByItself(t *testing.T) {
 	t.Helper()
 	dir := out(t)
 	c, output := start(t, small(dir, "1500ms", s.args...)...)
-	s.silence(t, output)
+	s.silence(t, c, output)
 	began := time.Now()
 	code := exitCode(t, c)
 	took := time.Since(began)
@@ -220,7 +222,7 @@ func (s *silentRun) isInterrupted(t *testing.T) {
 	t.Helper()
 	dir := out(t)
 	c, output := start(t, small(dir, cmp.Or(s.steady, "1m"), s.args...)...)
-	s.silence(t, output)
+	s.silence(t, c, output)
 	time.Sleep(7 * time.Second)
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -236,14 +238,14 @@ func (s *silentRun) isInterrupted(t *testing.T) {
 }
 
 // silence waits for the phase, and has the peer fall silent.
-func (s *silentRun) silence(t *testing.T, output *lockedBuffer) {
+func (s *silentRun) silence(t *testing.T, run *exec.Cmd, output *lockedBuffer) {
 	t.Helper()
 	if s.phase != "" {
 		awaitText(t, output, s.phase)
 	}
 	if s.fallSilent != nil {
 		time.Sleep(300 * time.Millisecond)
-		s.fallSilent()
+		s.fallSilent(run.Process.Pid)
 	}
 }
 
@@ -268,12 +270,10 @@ func (s *silentRun) check(t *testing.T, dir string, output *lockedBuffer, partia
 	}
 }
 
-// stop returns a function that stops a process in its tracks. It is killed at the end
-// of the test.
-func stop(t *testing.T, c *exec.Cmd) func() {
-	return func() {
-		if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Error(err)
-		}
+// stop stops a process in its tracks.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Error(err)
 	}
 }

@@ -51,6 +51,7 @@ func TestNoSilentPeerHangsARunOrGoesUnnamed(t *testing.T) {
 }
 
 func neverSpeaks(t *testing.T) silentRun {
+	t.Helper()
 	return silentRun{
 		args:  []string{"--target", "external", "--xds-address", listener(t).Addr().String(), "--kubeconfig", fakeCluster(t)},
 		phase: "connect",
@@ -59,6 +60,7 @@ func neverSpeaks(t *testing.T) silentRun {
 }
 
 func neverResponds(t *testing.T) silentRun {
+	t.Helper()
 	return silentRun{
 		args:  []string{"--target", "external", "--xds-address", adstest.Start(t).Addr, "--kubeconfig", fakeCluster(t)},
 		phase: "connect",
@@ -67,20 +69,23 @@ func neverResponds(t *testing.T) silentRun {
 }
 
 func stopsInMidStream(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	return silentRun{
-		args: p.args(), phase: "steady", fallSilent: stop(t, p.plane),
+		args: p.args(), phase: "steady", fallSilent: func(int) { stop(t, p.plane.Process.Pid) },
 		want: []string{"control plane answered nothing from", "10 streams open, 0 responses", "/metrics timed out"},
 	}
 }
 
 func leavesDeltaUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	p.xds = p.adsThat(t, func(method string, _ []byte) bool { return strings.Contains(method, "/Delta") })
 	return silentRun{args: p.args(), phase: "connect", want: []string{"cds was never answered for 5 of 5 Delta proxies"}}
 }
 
 func leavesClustersUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	p.xds = p.adsThat(t, func(method string, response []byte) bool {
 		return strings.Contains(method, "/Stream") && bytes.Contains(response, []byte(adstest.CDS))
@@ -89,6 +94,7 @@ func leavesClustersUnanswered(t *testing.T) silentRun {
 }
 
 func leavesMetricsUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	p.pages = pagesThat(t, p.pages, func(r *http.Request) bool { return r.URL.Path == "/metrics" })
 	return silentRun{args: p.args(), phase: "steady", want: []string{"/metrics of control plane answered nothing"}}
@@ -97,6 +103,7 @@ func leavesMetricsUnanswered(t *testing.T) silentRun {
 // leavesSynczUnanswered has a program in the place of istiod, the only target besides
 // ours of which this page is asked for.
 func leavesSynczUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +120,7 @@ exec "`+self+`" controlplane --kubeconfig "$kubeconfig" --xds-address "$grpc" --
 }
 
 func leavesProfilesUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	address := pagesThat(t, p.pages, func(r *http.Request) bool { return r.URL.Path == "/debug/pprof/heap" })
 	return silentRun{
@@ -122,6 +130,7 @@ func leavesProfilesUnanswered(t *testing.T) silentRun {
 }
 
 func leavesReadsUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	p.kubeconfig = p.apiThat(t, func(*http.Request) bool { return true })
 	return silentRun{args: p.args(), phase: "start", want: []string{"the API server did not answer"}, noResult: true}
@@ -129,6 +138,7 @@ func leavesReadsUnanswered(t *testing.T) silentRun {
 
 // leavesListUnanswered holds the list that an outage is judged by.
 func leavesListUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	kubeconfig := p.apiThat(t, func(r *http.Request) bool {
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/endpointslices") && r.URL.Query().Get("labelSelector") != ""
@@ -141,25 +151,28 @@ func leavesListUnanswered(t *testing.T) silentRun {
 
 // leavesWritesUnanswered holds all writes from steady load on.
 func leavesWritesUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	var silent atomic.Bool
 	p.kubeconfig = p.apiThat(t, func(r *http.Request) bool { return silent.Load() && r.Method != http.MethodGet })
 	return silentRun{
-		args: p.args(), phase: "steady", fallSilent: func() { silent.Store(true) },
+		args: p.args(), phase: "steady", fallSilent: func(int) { silent.Store(true) },
 		want: []string{"API server answered nothing from", "writes unanswered", "xdsbench clean --kubeconfig " + p.kubeconfig},
 	}
 }
 
 func stopsInMidRun(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	return silentRun{
-		args: p.args(), phase: "steady", fallSilent: stop(t, p.api),
+		args: p.args(), phase: "steady", fallSilent: func(int) { stop(t, p.api.Process.Pid) },
 		want: []string{"API server answered nothing from", "writes unanswered", "xdsbench clean --kubeconfig " + p.kubeconfig},
 	}
 }
 
 // leavesDeletesUnanswered holds the deletion of namespaces.
 func leavesDeletesUnanswered(t *testing.T) silentRun {
+	t.Helper()
 	p := startPeers(t)
 	p.kubeconfig = p.apiThat(t, func(r *http.Request) bool {
 		return r.Method == http.MethodDelete && strings.Count(r.URL.Path, "/") == 4
