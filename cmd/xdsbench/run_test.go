@@ -91,3 +91,24 @@ func TestClustersThatNobodySubscribesToAreNotPassedOverInSilence(t *testing.T) {
 		t.Errorf("no cause in:\n%s", stdout)
 	}
 }
+
+// A control plane that sends half of its clusters first and the rest later gives
+// proxies that are ready: the verdict says what they lacked.
+func TestHalfAMeshIsADefect(t *testing.T) {
+	dir := out(t)
+	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "3s",
+		"--set", "target.env.XDSBENCH_FAULT_LATE_CLUSTERS=3s")
+	if code != exitDefects {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	r := load(t, dir)
+	if s := r.Sync; s.IncompleteAtSteady != 20 || s.ClustersLacking == 0 || s.TimeToComplete == nil || s.TimeToComplete.Max < 3 {
+		t.Errorf("sync %+v, want 20 incomplete proxies, complete after 3 s", s)
+	}
+	if !strings.Contains(stdout, "20 proxies were ready, but lacked") {
+		t.Errorf("the verdict does not say it:\n%s", stdout)
+	}
+	if p := r.Propagation; p.Expected != p.Deliveries {
+		t.Errorf("%d of %d pairs delivered: those of the late clusters are expected too", p.Deliveries, p.Expected)
+	}
+}
