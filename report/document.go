@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -13,41 +12,15 @@ import (
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// Options say how to write text.
-type Options struct {
-	doc.TextOptions
-	// Dir is where the result is saved; it is named at the end.
-	Dir string
-}
-
-// Text writes a summary for a terminal.
-func Text(w io.Writer, r *result.Result, o Options) error {
-	d, err := describe(r)
-	if err != nil {
-		return err
-	}
-	d.Section("").Pair("Files", o.Dir)
-	return d.Text(w, o.TextOptions)
-}
-
-// Markdown writes a summary for a comment or a page.
-func Markdown(w io.Writer, r *result.Result) error {
-	d, err := describe(r)
-	if err != nil {
-		return err
-	}
-	return d.Markdown(w)
-}
-
-// Fleet writes a summary of a fleet that was kept connected without churn.
-func Fleet(w io.Writer, r *result.Result, o Options) error {
+// Fleet summarises a fleet that was kept connected without churn.
+func Fleet(r *result.Result) *doc.Document {
 	d := &doc.Document{}
 	fleetFacts(d.Section(""), r)
 	if r.Sync != nil {
 		volume(d.Section("Volume").Table(), r.Sync.Volume)
 	}
 	notes(d.Section("Notes"), r)
-	return d.Text(w, o.TextOptions)
+	return d
 }
 
 // profile is what a report says of the profile; it reads nothing else of it.
@@ -64,9 +37,9 @@ type profile struct {
 	} `json:"phases"`
 }
 
-// describe makes the document of a run. Its sections are those of the report, in
-// order.
-func describe(r *result.Result) (*doc.Document, error) {
+// Document is the report of a run for people. dir, where the result is saved, is named
+// at the end unless it is empty.
+func Document(r *result.Result, dir string) (*doc.Document, error) {
 	var p profile
 	if len(r.Profile) > 0 {
 		if err := json.Unmarshal(r.Profile, &p); err != nil {
@@ -84,6 +57,7 @@ func describe(r *result.Result) (*doc.Document, error) {
 	volume(d.Section("Volume").Table(), r.Volume)
 	hotspots(d, r.ControlPlane)
 	notes(d.Section("Notes"), r)
+	d.Section("").Pair("Files", dir)
 	return d, nil
 }
 

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,18 +21,14 @@ const (
 
 // Files writes the reports that belong beside a saved result.
 func Files(dir string, r *result.Result) error {
+	d, err := Document(r, "")
+	if err != nil {
+		return err
+	}
 	return errors.Join(
-		file.Write(filepath.Join(dir, MarkdownFile), func(w io.Writer) error { return Markdown(w, r) }),
+		file.Write(filepath.Join(dir, MarkdownFile), d.Markdown),
 		file.Write(filepath.Join(dir, LatencyFile), func(w io.Writer) error { return Histograms(w, r) }),
 	)
-}
-
-// JSON writes the result as it is saved.
-func JSON(w io.Writer, r *result.Result) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
 }
 
 // Histograms writes the distributions of times as an HdrHistogram log, version

@@ -168,12 +168,21 @@ func bareResult() *result.Result {
 	}
 }
 
+// writeText writes a result that is saved in dir for a terminal.
+func writeText(w io.Writer, r *result.Result, dir string, o doc.TextOptions) error {
+	d, err := report.Document(r, dir)
+	if err != nil {
+		return err
+	}
+	return d.Text(w, o)
+}
+
 func TestTextIsAsInTheGoldenFiles(t *testing.T) {
 	for name, r := range map[string]*result.Result{"full": fullResult(t), "failed": failedResult(t), "bare": bareResult()} {
-		golden.Check(t, name+".txt", func(w io.Writer) error { return report.Text(w, r, report.Options{Dir: "results/quickstart"}) })
+		golden.Check(t, name+".txt", func(w io.Writer) error { return writeText(w, r, "results/quickstart", doc.TextOptions{}) })
 	}
 	golden.Check(t, "color.txt", func(w io.Writer) error {
-		return report.Text(w, failedResult(t), report.Options{TextOptions: doc.TextOptions{Color: true}})
+		return writeText(w, failedResult(t), "", doc.TextOptions{Color: true})
 	})
 }
 
@@ -187,12 +196,17 @@ func TestSummaryOfAFleetIsAsInTheGoldenFile(t *testing.T) {
 		Warnings:    []string{"a caveat"},
 	}
 	r.Sync.Volume.ByType = map[string]result.Traffic{"eds": {Responses: 800, Bytes: 1_200_000}, "cds": {Responses: 400, Bytes: 300_000}}
-	golden.Check(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(w, r, report.Options{}) })
+	golden.Check(t, "fleet.txt", func(w io.Writer) error { return report.Fleet(r).Text(w, doc.TextOptions{}) })
 }
 
 func TestMarkdownIsAsInTheGoldenFiles(t *testing.T) {
-	golden.Check(t, "full.md", func(w io.Writer) error { return report.Markdown(w, fullResult(t)) })
-	golden.Check(t, "failed.md", func(w io.Writer) error { return report.Markdown(w, failedResult(t)) })
+	for name, r := range map[string]*result.Result{"full.md": fullResult(t), "failed.md": failedResult(t)} {
+		d, err := report.Document(r, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name, d.Markdown)
+	}
 }
 
 func TestTheVerdictComesFirst(t *testing.T) {
@@ -206,34 +220,12 @@ func TestTheVerdictComesFirst(t *testing.T) {
 		r := fullResult(t)
 		change(r)
 		var got bytes.Buffer
-		if err := report.Text(&got, r, report.Options{}); err != nil {
+		if err := writeText(&got, r, "", doc.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(got.String(), want) {
 			t.Errorf("no verdict %q in %q", want, got.String()[:40])
 		}
-	}
-}
-
-func TestJSONIsTheSavedResult(t *testing.T) {
-	dir := t.TempDir()
-	if err := fullResult(t).Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := result.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got bytes.Buffer
-	if err := report.JSON(&got, r); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := os.ReadFile(filepath.Join(dir, result.ResultFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(saved), got.String()); diff != "" {
-		t.Errorf("saved and written differ:\n%s", diff)
 	}
 }
 
@@ -277,7 +269,7 @@ func TestHistogramLogReadsBack(t *testing.T) {
 func TestBrokenInputIsAnError(t *testing.T) {
 	r := fullResult(t)
 	r.Profile = json.RawMessage(`[]`)
-	if err := report.Text(io.Discard, r, report.Options{}); err == nil {
+	if err := writeText(io.Discard, r, "", doc.TextOptions{}); err == nil {
 		t.Error("no error for a profile that is a list")
 	}
 	r = fullResult(t)
@@ -300,7 +292,7 @@ func TestCollectedResultRenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := report.Text(&out, c.Finish(collect.Final{}), report.Options{}); err != nil {
+	if err := writeText(&out, c.Finish(collect.Final{}), "", doc.TextOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(out.Bytes(), []byte("0 of 1 ready (1 delta)")) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/observed"
@@ -50,7 +51,11 @@ func TestOldStagesHaveBucketsForTheirWidths(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := report.Text(&text, r, report.Options{}); err != nil || !strings.Contains(text.String(), "(max of 27)") {
+	d, err := report.Document(r, "")
+	if err == nil {
+		err = d.Text(&text, doc.TextOptions{})
+	}
+	if err != nil || !strings.Contains(text.String(), "(max of 27)") {
 		t.Errorf("error %v, text:\n%s", err, text.String())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +115,7 @@ func (f *capacityFlags) run(ctx context.Context, s streams, c *cobra.Command, ar
 	if report == nil {
 		return capacityError(err)
 	}
-	if err := errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, dir)); err != nil {
+	if err := errors.Join(err, f.print(s, report, dir)); err != nil {
 		return interruptedOr(ctx, err)
 	}
 	return capacityError(report.Err())
@@ -139,25 +138,10 @@ func (f *capacityFlags) sizing(s streams, o capacity.Options) error {
 	if report == nil {
 		return usageError(err)
 	}
-	return errors.Join(err, printCapacity(s.stdout, report, f.output.format.name, f.output.out))
+	return errors.Join(err, f.print(s, report, f.output.out))
 }
 
-// printCapacity writes a report that is saved in dir; as text, with the folder.
-func printCapacity(w io.Writer, r *capacity.Report, format, dir string) error {
-	if format != "text" {
-		dir = ""
-	}
-	return printDocument(w, format, r.Document(dir), r)
-}
-
-// reportCapacity writes the saved report of a search again.
-func reportCapacity(s streams, dir, format string) error {
-	if _, err := printerFor(format); err != nil {
-		return usageError(err)
-	}
-	r, err := capacity.Load(dir)
-	if err != nil {
-		return usageError(err)
-	}
-	return printCapacity(s.stdout, r, format, dir)
+// print writes a report that is saved in dir.
+func (f *capacityFlags) print(s streams, r *capacity.Report, dir string) error {
+	return printDocument(s.stdout, f.output.format.name, r.Document(f.output.format.named(dir)), r)
 }

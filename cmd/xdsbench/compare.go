@@ -85,8 +85,7 @@ func compareCommand(s streams) *cobra.Command {
 }
 
 func (f *compareFlags) run(s streams, before, after string) error {
-	write, formatErr := comparisonWriter(f.format.name)
-	if err := errors.Join(formatErr, f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
+	if err := errors.Join(f.format.check(), f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
 		return usageError(err)
 	}
 	old, oldErr := compare.Load(before)
@@ -98,7 +97,7 @@ func (f *compareFlags) run(s streams, before, after string) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if err := f.print(s, func(w io.Writer) error { return write(r, w) }); err != nil {
+	if err := f.print(s, func(w io.Writer) error { return printDocument(w, f.format.name, r.Document(), r) }); err != nil {
 		return err
 	}
 	if r.Conclusion == compare.Regressed {
@@ -117,18 +116,4 @@ func (f *compareFlags) print(s streams, write func(io.Writer) error) error {
 		return file.Write(f.out, write)
 	}
 	return write(s.stdout)
-}
-
-// comparisonWriter returns how a format is written.
-func comparisonWriter(format string) (func(*compare.Report, io.Writer) error, error) {
-	switch format {
-	case "text":
-		return func(r *compare.Report, w io.Writer) error { return r.Document().Text(w, terminal(w)) }, nil
-	case "markdown":
-		return func(r *compare.Report, w io.Writer) error { return r.Document().Markdown(w) }, nil
-	case "json":
-		return func(r *compare.Report, w io.Writer) error { return file.EncodeJSON(w, r) }, nil
-	default:
-		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
-	}
 }

@@ -115,10 +115,7 @@ func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
 	if res == nil {
 		return runError(err)
 	}
-	if f.format.name == "json" {
-		return errors.Join(err, report.JSON(s.stdout, res))
-	}
-	return errors.Join(err, report.Fleet(s.stdout, res, report.Options{TextOptions: terminal(s.stdout)}))
+	return errors.Join(err, printDocument(s.stdout, f.format.name, report.Fleet(res), res))
 }
 
 func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -32,48 +31,46 @@ func reportCommand(s streams) *cobra.Command {
 		Long:  reportLong,
 		Args:  argsExactly(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if sweep.Is(args[0]) {
-				return reportSweep(s, args[0], format.name)
-			}
-			if capacity.Is(args[0]) {
-				return reportCapacity(s, args[0], format.name)
-			}
-			printer, err := printerFor(format.name)
+			d, found, err := loadReport(args[0], format)
 			if err != nil {
 				return usageError(err)
 			}
-			res, err := result.Load(args[0])
-			if err != nil {
-				return usageError(err)
-			}
-			observe.AddWork(res) // results of older versions lack it
-			return printer(s.stdout, res, args[0])
+			return printDocument(s.stdout, format.name, d, found)
 		},
 	}
 	format.register(c.Flags(), "text", "json", "markdown")
 	return c
 }
 
-// printer writes a result that is saved in dir.
-type printer func(w io.Writer, r *result.Result, dir string) error
-
-// printerFor returns the printer of a format.
-func printerFor(format string) (printer, error) {
-	switch format {
-	case "text":
-		return func(w io.Writer, r *result.Result, dir string) error {
-			return report.Text(w, r, report.Options{TextOptions: terminal(w), Dir: dir})
-		}, nil
-	case "json":
-		return func(w io.Writer, r *result.Result, _ string) error { return report.JSON(w, r) }, nil
-	case "markdown":
-		return func(w io.Writer, r *result.Result, _ string) error { return report.Markdown(w, r) }, nil
-	default:
-		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
+// loadReport loads what a folder holds, and describes it.
+func loadReport(dir string, format formatFlag) (*doc.Document, any, error) {
+	if err := format.check(); err != nil {
+		return nil, nil, err
 	}
+	switch {
+	case sweep.Is(dir):
+		r, err := sweep.Load(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.Document(format.named(dir)), r, nil
+	case capacity.Is(dir):
+		r, err := capacity.Load(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.Document(format.named(dir)), r, nil
+	}
+	r, err := result.Load(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	observe.AddWork(r) // results of older versions lack it
+	d, err := report.Document(r, format.named(dir))
+	return d, r, err
 }
 
-// printDocument writes what an experiment found: as JSON, or a document of it.
+// printDocument writes what was found: as JSON, or a document of it.
 func printDocument(w io.Writer, format string, d *doc.Document, found any) error {
 	switch format {
 	case "json":

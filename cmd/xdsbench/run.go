@@ -10,6 +10,7 @@ import (
 
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/internal/listen"
+	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/verdict"
 )
@@ -78,9 +79,8 @@ func runCommand(s streams) *cobra.Command {
 }
 
 func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
-	printer, formatErr := printerFor(f.output.format.name)
 	profile, err := f.resolve(c, args)
-	if err := errors.Join(formatErr, err); err != nil {
+	if err := errors.Join(f.output.format.check(), err); err != nil {
 		return usageError(err)
 	}
 	if err := errors.Join(f.apiServer.check(profile), f.checkMetricsAddress()); err != nil {
@@ -108,8 +108,11 @@ func (f *runFlags) run(ctx context.Context, s streams, c *cobra.Command, args []
 	if res == nil {
 		return interruptedOr(ctx, runError(err))
 	}
-	err = errors.Join(err, printer(s.stdout, res, f.output.folder("", profile)))
-	return interruptedOr(ctx, f.exitCode(res, err))
+	d, describeErr := report.Document(res, f.output.format.named(f.output.folder("", profile)))
+	if describeErr == nil {
+		describeErr = printDocument(s.stdout, f.output.format.name, d, res)
+	}
+	return interruptedOr(ctx, f.exitCode(res, errors.Join(err, describeErr)))
 }
 
 // checkMetricsAddress reports an address that other machines reach, unless that is

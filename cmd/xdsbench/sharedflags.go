@@ -34,6 +34,14 @@ func (f *formatFlag) check() error {
 	return fmt.Errorf("--format: %q: must be %s", f.name, f.choice())
 }
 
+// named is the folder to name in what is printed: what is not text is read elsewhere.
+func (f *formatFlag) named(dir string) string {
+	if f.name != "text" {
+		return ""
+	}
+	return dir
+}
+
 // choice writes "text, json or markdown".
 func (f *formatFlag) choice() string {
 	last := len(f.formats) - 1

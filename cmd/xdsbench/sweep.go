@@ -75,9 +75,8 @@ func sweepCommand(s streams) *cobra.Command {
 }
 
 func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args []string) error {
-	printer, formatErr := sweepPrinterFor(f.output.format.name)
 	plan, settings, err := f.plan(c, args)
-	if err := errors.Join(formatErr, err); err != nil {
+	if err := errors.Join(f.output.format.check(), err); err != nil {
 		return usageError(err)
 	}
 	if f.dryRun {
@@ -104,7 +103,7 @@ func (f *sweepFlags) run(ctx context.Context, s streams, c *cobra.Command, args 
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}
-	err = errors.Join(r.Files(dir), printer(s.stdout, r, dir))
+	err = errors.Join(r.Files(dir), printDocument(s.stdout, f.output.format.name, r.Document(f.output.format.named(dir)), r))
 	return f.verdict(ctx, s, r, err)
 }
 
@@ -166,34 +165,4 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%.0f min", d.Minutes())
 	}
 	return fmt.Sprintf("%.1f h", d.Hours())
-}
-
-// sweepPrinter writes the report of a sweep that is saved in dir.
-type sweepPrinter func(w io.Writer, r *sweep.Report, dir string) error
-
-// sweepPrinterFor returns the printer of a format.
-func sweepPrinterFor(format string) (sweepPrinter, error) {
-	switch format {
-	case "text":
-		return func(w io.Writer, r *sweep.Report, dir string) error { return r.Document(dir).Text(w, terminal(w)) }, nil
-	case "json":
-		return func(w io.Writer, r *sweep.Report, _ string) error { return r.JSON(w) }, nil
-	case "markdown":
-		return func(w io.Writer, r *sweep.Report, _ string) error { return r.Document("").Markdown(w) }, nil
-	default:
-		return nil, fmt.Errorf("--format: %q: must be text, json or markdown", format)
-	}
-}
-
-// reportSweep renders the sweep in a folder again.
-func reportSweep(s streams, dir, format string) error {
-	printer, err := sweepPrinterFor(format)
-	if err != nil {
-		return usageError(err)
-	}
-	r, err := sweep.Load(dir)
-	if err != nil {
-		return usageError(err)
-	}
-	return printer(s.stdout, r, dir)
 }

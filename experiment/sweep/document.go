@@ -3,7 +3,6 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,9 +34,6 @@ func (r *Report) Files(dir string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// JSON writes the report as it is saved.
-func (r *Report) JSON(w io.Writer) error { return file.EncodeJSON(w, r) }
 
 // Document is the report for people. dir is where the sweep is saved, if the document
 // is to be read elsewhere.
