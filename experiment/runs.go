@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/observe"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // Runs makes the runs of an experiment, each in a folder of its own below Dir,
@@ -83,34 +83,17 @@ func Finished(dir string, p *profiles.Profile) (*result.Result, bool) {
 }
 
 // Questionable lists why no conclusion about the control plane should be drawn from a
-// run; it is empty for a valid one.
+// run, each with the verdict that it leads to before it; it is empty for a valid one. A
+// missed SLO is a conclusion.
 func Questionable(r *result.Result) []string {
 	var reasons []string
-	add := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
-	if r.Partial {
-		add("the run was cut short")
+	for _, f := range verdict.Findings(r) {
+		if f.Verdict != verdict.SLOMissed {
+			reasons = append(reasons, f.Verdict+": "+f.Reason)
+		}
 	}
-	if h := r.Harness; h != nil && h.Saturated {
-		add("the harness was the bottleneck: %s", strings.Join(h.Reasons, "; "))
-	}
-	for _, e := range r.Errors {
-		add("the result contradicts itself: %s", e)
-	}
-	if x := r.Proxies; x != nil && x.Ready < x.Requested {
-		add("%d of %d proxies were never ready", x.Requested-x.Ready, x.Requested)
-	}
-	p := r.Propagation
-	if p == nil || p.Deliveries == 0 {
-		add("nothing was delivered")
-	}
-	if p != nil && p.Undelivered > 0 {
-		add("%d deliveries are missing (undelivered)", p.Undelivered)
-	}
-	if p != nil && p.UnknownStates > 0 {
-		add("%d received states that the mesh never had (unknown states)", p.UnknownStates)
-	}
-	if c := r.Convergence; c != nil && c.Diverged > 0 {
-		add("%d proxies hold a wrong state at the end (diverged)", c.Diverged)
+	if p := r.Propagation; len(reasons) == 0 && (p == nil || p.Deliveries == 0) {
+		reasons = append(reasons, "nothing was delivered")
 	}
 	return reasons
 }

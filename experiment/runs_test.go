@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,16 +81,22 @@ func TestQuestionableRunsHaveEveryReasonNamedAndValidOnesNone(t *testing.T) {
 	if d := experiment.Questionable(valid); len(d) != 0 {
 		t.Errorf("a valid run: %q", d)
 	}
+	if d := experiment.Questionable(&result.Result{}); !slices.Equal(d, []string{"nothing was delivered"}) {
+		t.Errorf("a run without churn: %q", d)
+	}
 	bad := &result.Result{
 		Partial:     true,
+		SLO:         []result.SLO{{Metric: "propagation.all.p99", Limit: "1s"}},
 		Errors:      []string{"sums differ"},
-		Proxies:     &result.Proxies{Requested: 9, Ready: 7},
-		Propagation: &result.Propagation{Undelivered: 4, UnknownStates: 5},
+		Propagation: &result.Propagation{Expected: 9, Undelivered: 4, UnknownStates: 5},
 		Convergence: &result.Convergence{Diverged: 6},
 		Harness:     &result.Harness{Saturated: true, Reasons: []string{"lag"}},
 	}
 	all := strings.Join(experiment.Questionable(bad), "\n")
-	for _, want := range []string{"cut short", "2 of 9 proxies", "sums differ", "4 deliveries", "5 received", "6 proxies", "bottleneck: lag", "nothing was delivered"} {
+	if strings.Contains(all, "SLO MISSED") {
+		t.Errorf("a missed SLO is a conclusion:\n%s", all)
+	}
+	for _, want := range []string{"PARTIAL: ", "sums differ", "DEFECTS: 4 of 9 pairs", "5 states", "6 proxies", "SATURATED: lag"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)
 		}

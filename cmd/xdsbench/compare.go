@@ -54,7 +54,8 @@ Both sides must have been under the same load (mesh, proxies, churn, phases and 
 else the profile asks of the control plane), unless --allow-different-load is given.
 
 Exit code 0 if no regression was found (or the runs are too few to tell, which is
-said), 5 if there was one, 2 for paths without results or different loads.`
+said), 5 if there was one, 1 for a set whose runs all failed, were cut short or
+measured nothing (NO DATA), 2 for paths without results or different loads.`
 
 // compareFlags are the flags of compare.
 type compareFlags struct {
@@ -94,7 +95,10 @@ func (f *compareFlags) run(s streams, before, after string) error {
 		return usageError(err)
 	}
 	r, err := compare.Compare(old, current, f.Options)
-	if err != nil {
+	switch {
+	case errors.Is(err, compare.ErrNoData):
+		return err
+	case err != nil:
 		return usageError(err)
 	}
 	if err := f.print(s, func(w io.Writer) error { return printDocument(w, f.format.name, r.Document(), r) }); err != nil {

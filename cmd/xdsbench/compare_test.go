@@ -55,6 +55,17 @@ func TestCompareExitsFiveOnARegressionOnly(t *testing.T) {
 	}
 }
 
+func TestCompareOfRunsWithoutDataFails(t *testing.T) {
+	dir := t.TempDir()
+	r := &result.Result{Schema: result.Schema, Proxies: &result.Proxies{Requested: 5}}
+	if err := r.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := command(t.Context(), "compare", saveRuns(t, 1, 0.2), dir); code != exitFailed || !strings.Contains(stderr, dir) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
 func TestCompareWritesJSONToAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "compare.json")
 	code, stdout, stderr := command(t.Context(), "compare", saveRuns(t, 5, 0.2), saveRuns(t, 5, 0.5), "--format", "json", "-o", file)

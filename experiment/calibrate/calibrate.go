@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // schema names the layout of a calibration in JSON.
@@ -107,8 +107,10 @@ func (o *outcome) warnings(name string) []string {
 	warn := func(format string, args ...any) {
 		all = append(all, fmt.Sprintf("run %q: "+format, append([]any{name}, args...)...))
 	}
-	if r.Harness != nil && r.Harness.Saturated {
-		warn("the harness was the bottleneck: %s", strings.Join(r.Harness.Reasons, "; "))
+	for _, f := range verdict.Findings(r) {
+		if f.Verdict == verdict.Saturated { // the defects are those injected
+			warn("the harness was the bottleneck: %s", f.Reason)
+		}
 	}
 	if pushes := len(o.record.Delays); pushes > 0 && int64(pushes) != r.Propagation.Deliveries {
 		warn("the control plane merged changes because the machine was busy (%d pushes for %d deliveries): its delays cannot be compared well",

@@ -85,7 +85,7 @@ func (r *Report) runs(s *doc.Section) {
 			}
 			t.Row(prefix+x.Stage, r.Plan.Grow.text(x.Value), string(x.Verdict), figure(x.P99, "s"), figure(p.Cores, "cores"), figure(p.PeakRSS, "bytes"),
 				figure(positive(p.PushRate), ""), figure(positive(x.WallSeconds), "s"))
-			t.Mark(2, map[verdict]doc.Style{kept: doc.Good, broken: doc.Bad, saturated: doc.Warn}[x.Verdict])
+			t.Mark(2, map[loadVerdict]doc.Style{kept: doc.Good, broken: doc.Bad, saturated: doc.Warn}[x.Verdict])
 		}
 	}
 	for i := range r.Outcome.Searches {

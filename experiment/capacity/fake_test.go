@@ -18,6 +18,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -32,8 +33,9 @@ type fake struct {
 	// Flaky is in how many of its first runs a load fails; SaturatedAt, in how many it
 	// saturates the harness and misses the SLO.
 	Flaky, SaturatedAt map[float64]int
-	// FailAbove fails runs without a result, UnreadyAbove leaves a proxy unready.
-	FailAbove, UnreadyAbove float64
+	// FailAbove fails runs without a result, SpoilAbove spoils their results.
+	FailAbove, SpoilAbove float64
+	Spoil                 func(*result.Result)
 	// Noise is the relative error of costs.
 	Noise float64
 	// OnRun is called before each run, with its number from 1.
@@ -58,15 +60,16 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	}
 	f.seen[load]++
 	r := f.result(p, size)
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		r.Partial = true
 		return r, r.Save(dir)
 	}
 	if f.FailAbove > 0 && load > f.FailAbove {
 		return nil, errors.New("the control plane was killed")
 	}
-	if f.UnreadyAbove > 0 && load > f.UnreadyAbove {
-		r.Proxies.Ready--
+	if f.Spoil != nil && load > f.SpoilAbove {
+		f.Spoil(r)
 	}
 	limit := f.Limit
 	if f.SoakLimit > 0 && p.Phases.Steady.Duration > time.Minute {
@@ -78,6 +81,9 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	}
 	if saturated || f.HarnessLimit > 0 && load > f.HarnessLimit {
 		r.Harness.Saturated, r.Harness.Reasons = true, []string{"stamps were late"}
+	}
+	if r.SLO, err = metric.Evaluate(r, p.SLO); err != nil {
+		return nil, err
 	}
 	return r, r.Save(dir)
 }

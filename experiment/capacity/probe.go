@@ -5,35 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/xdsbench/xdsbench/harness"
-	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
-	"github.com/xdsbench/xdsbench/result/metric"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// verdict is what a run or a load came to.
-type verdict string
+// loadVerdict is what a run or a load came to.
+type loadVerdict string
 
 // The verdicts.
 const (
 	// kept is an SLO that was kept.
-	kept verdict = "kept"
-	// broken is an SLO that was missed, a run that failed, or a fleet that did not
-	// become ready.
-	broken verdict = "broken"
-	// saturated is an SLO that was missed, or could not be judged, while the harness
-	// was the bottleneck: it says nothing about the control plane. What the harness
-	// adds makes latencies longer, so an SLO that is kept all the same is kept.
-	saturated verdict = "saturated"
+	kept loadVerdict = "kept"
+	// broken is an SLO that was missed, a run that failed or measured nothing, or one
+	// with defects.
+	broken loadVerdict = "broken"
+	// saturated is a run that would be broken, but while the harness was the
+	// bottleneck: it says nothing about the control plane. What the harness adds makes
+	// latencies longer, so an SLO that is kept all the same is kept.
+	saturated loadVerdict = "saturated"
 )
 
 // did is what a load with the verdict did.
-func (v verdict) did() string {
-	return map[verdict]string{kept: "kept the SLO", broken: "broke the SLO", saturated: "saturated the harness"}[v]
+func (v loadVerdict) did() string {
+	return map[loadVerdict]string{kept: "kept the SLO", broken: "broke the SLO", saturated: "saturated the harness"}[v]
 }
 
 // step is one run of a search.
@@ -43,8 +41,8 @@ type step struct {
 	Value float64 `json:"value"`
 	// Verdict is of this run alone. Reasons say why it was not kept, and in what the
 	// harness was the bottleneck.
-	Verdict verdict  `json:"verdict"`
-	Reasons []string `json:"reasons,omitempty"`
+	Verdict loadVerdict `json:"verdict"`
+	Reasons []string    `json:"reasons,omitempty"`
 	// WallSeconds is how long the run took, connecting included.
 	WallSeconds float64 `json:"wallSeconds,omitempty"`
 	// P99 is propagation.all.p99, in seconds.
@@ -80,7 +78,7 @@ func (s *searcher) probe(ctx context.Context, b *bracket, stage string, value, l
 
 // try runs a value, a second time if the first run fails, and says what that shows
 // and why.
-func (s *searcher) try(ctx context.Context, b *bracket, stage string, value float64) (verdict, []string, error) {
+func (s *searcher) try(ctx context.Context, b *bracket, stage string, value float64) (loadVerdict, []string, error) {
 	name := s.Plan.Grow.text(value)
 	profile, err := s.Plan.Base.With(s.Plan.Grow.setting(value))
 	if err != nil {
@@ -133,7 +131,7 @@ func (s *searcher) run(ctx context.Context, b *bracket, stage string, value floa
 		return step{}, fmt.Errorf("the smallest load, %s, cannot be run: %w", g.setting(value), err)
 	}
 	made := step{Run: filepath.Join(runsDir, filepath.FromSlash(name)), Stage: stage, Value: value}
-	made.judge(res, err, p.SLO)
+	made.judge(res, err)
 	b.Steps = append(b.Steps, made)
 	return made, nil
 }
@@ -165,23 +163,11 @@ func (s *searcher) runName(stage string, value float64, again bool) string {
 	return fmt.Sprintf("%d/%s", s.search, name)
 }
 
-// missed says by how much a limit was missed.
-func missed(s result.SLO) string {
-	if s.Value == nil {
-		return fmt.Sprintf("%s was not measured (limit %s)", s.Metric, s.Limit)
-	}
-	return fmt.Sprintf("%s is %s (limit %s)", s.Metric, units.Amount(*s.Value, s.Unit), s.Limit)
-}
-
 // judge fills in what a run shows.
-func (s *step) judge(r *result.Result, err error, slo map[string]string) {
+func (s *step) judge(r *result.Result, err error) {
 	s.Verdict = kept
-	fail := func(format string, args ...any) {
-		s.Verdict = broken
-		s.Reasons = append(s.Reasons, fmt.Sprintf(format, args...))
-	}
 	if err != nil {
-		fail("the run failed: %v", err)
+		s.Verdict, s.Reasons = broken, []string{fmt.Sprintf("the run failed: %v", err)}
 	}
 	if r == nil {
 		return
@@ -189,34 +175,21 @@ func (s *step) judge(r *result.Result, err error, slo map[string]string) {
 	if r.Propagation != nil && r.Propagation.All != nil {
 		s.P99 = &r.Propagation.All.P99
 	}
-	for _, e := range r.Errors {
-		fail("the result contradicts itself: %s", e)
-	}
-	if p := r.Proxies; p != nil && p.Ready < p.Requested {
-		fail("%d of %d proxies became ready", p.Ready, p.Requested)
-	}
-	limits, err := metric.Evaluate(r, slo)
-	if err != nil {
-		fail("%v", err)
-	}
-	for _, l := range limits {
-		if !l.Pass {
-			fail("%s", missed(l))
-		}
-	}
-	s.consider(r.Harness)
-}
-
-// consider fills in how long the run took, and whether its verdict says anything
-// about the control plane.
-func (s *step) consider(h *result.Harness) {
-	if h != nil && h.WallSeconds != nil {
+	if h := r.Harness; h != nil && h.WallSeconds != nil {
 		s.WallSeconds = *h.WallSeconds
 	}
-	if h != nil && h.Saturated {
-		s.Reasons = append(slices.Clone(h.Reasons), s.Reasons...)
-		if s.Verdict == broken {
-			s.Verdict = saturated
+	var bottleneck []string
+	for _, f := range verdict.Findings(r) {
+		switch f.Verdict {
+		case verdict.Failed, verdict.Partial: // as err says
+		case verdict.Saturated:
+			bottleneck = append(bottleneck, f.Reason)
+		default:
+			s.Verdict, s.Reasons = broken, append(s.Reasons, f.Reason)
 		}
 	}
+	if len(bottleneck) > 0 && s.Verdict == broken {
+		s.Verdict = saturated
+	}
+	s.Reasons = append(bottleneck, s.Reasons...)
 }

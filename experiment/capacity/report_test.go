@@ -116,7 +116,7 @@ func TestSavedRunsAloneGiveTheModelAndTheKnee(t *testing.T) {
 func TestQuestionableRunsAreListed(t *testing.T) {
 	t.Parallel()
 	r, _ := search(t, &fake{Limit: 3000, HarnessLimit: 700, Load: byProxies}, plan(t, "proxies=50..5000"))
-	if got := text(t, r); !strings.Contains(got, "not in the fits of CPU and latency: ") || !strings.Contains(got, "proxies.count-800: the harness was the bottleneck: stamps were late") {
+	if got := text(t, r); !strings.Contains(got, "not in the fits of CPU and latency: ") || !strings.Contains(got, "proxies.count-800: SATURATED: stamps were late") {
 		t.Errorf("text:\n%s", got)
 	}
 }

@@ -40,9 +40,9 @@ type bracket struct {
 	// Kept is the largest value that kept the SLO; nil if From broke it.
 	Kept *float64 `json:"kept,omitempty"`
 	// Above is the smallest value that did not, nil if To kept it, and why.
-	Above   *float64 `json:"above,omitempty"`
-	Verdict verdict  `json:"verdict,omitempty"`
-	Reasons []string `json:"reasons,omitempty"`
+	Above   *float64    `json:"above,omitempty"`
+	Verdict loadVerdict `json:"verdict,omitempty"`
+	Reasons []string    `json:"reasons,omitempty"`
 	// Steps are the runs, in the order made.
 	Steps []step   `json:"steps"`
 	Notes []string `json:"notes,omitempty"`

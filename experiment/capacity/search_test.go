@@ -1,6 +1,7 @@
 package capacity_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -29,7 +30,7 @@ func TestSearchFindsTheCapacityWithinTheTolerance(t *testing.T) {
 			if a.Kind != "found" || a.Value > f.Limit || (f.Limit-a.Value)/f.Limit > 0.05 {
 				t.Errorf("%+v, the truth is %g", a, f.Limit)
 			}
-			if !strings.Contains(a.Text, "propagation.all.p99 is 5 s (limit 2s)") {
+			if !strings.Contains(a.Text, "propagation.all.p99 is 5s, limit 2s") {
 				t.Errorf("no reason in %q", a.Text)
 			}
 		})
@@ -129,14 +130,16 @@ func TestRangeThatEndsFirstGivesABound(t *testing.T) {
 	}
 }
 
-func TestFailedAndUnreadyRunsBreakThePoint(t *testing.T) {
+func TestRunsThatFailedMeasuredNothingOrHaveDefectsBreakThePoint(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]*fake{
-		"the control plane was killed":   {Limit: 1e6, FailAbove: 400, Load: byProxies},
-		"of 4":                           {Limit: 1e6, UnreadyAbove: 400, Load: byProxies},
-		"proxies became ready":           {Limit: 1e6, UnreadyAbove: 400, Load: byProxies},
-		"propagation.all.p99 is 5 s (li": {Limit: 400, Load: byProxies},
+		"the control plane was killed":     {FailAbove: 400},
+		"1 of 413 proxies never got ready": {SpoilAbove: 400, Spoil: func(r *result.Result) { r.Proxies.Ready-- }},
+		"none of 413 proxies got ready":    {SpoilAbove: 400, Spoil: func(r *result.Result) { r.Proxies.Ready = 0 }},
+		"7 states that the mesh never had": {SpoilAbove: 400, Spoil: func(r *result.Result) { r.Propagation.UnknownStates = 7 }},
+		"propagation.all.p99 is 5s":        {Limit: 400},
 	} {
+		f.Limit, f.Load = cmp.Or(f.Limit, 1e6), byProxies
 		r, _ := search(t, f, plan(t, "proxies=100..5000"))
 		if r.Answer.Kind != "found" || r.Answer.Value != 400 || !strings.Contains(r.Answer.Text, want) {
 			t.Errorf("want %q: %+v", want, r.Answer)

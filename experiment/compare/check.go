@@ -1,29 +1,34 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/xdsbench/xdsbench/profiles"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
-// samples counts the runs that were not cut short.
+// samples counts the runs that went on to their end.
 func (s *Set) samples() (n int) {
 	for _, run := range s.Runs {
-		if !run.Result.Partial {
+		if !run.Result.Partial { // as one that failed is
 			n++
 		}
 	}
 	return n
 }
 
-// checkSamples makes sure that a set has one.
+// ErrNoData says that no run of a set went on to its end and measured anything.
+var ErrNoData = errors.New("every run in it failed, was cut short or measured nothing: there is nothing to compare")
+
+// checkSamples makes sure that a set has a run to compare.
 func (s *Set) checkSamples() error {
-	if s.samples() == 0 {
-		return fmt.Errorf("%s: every run in it was cut short: there is nothing to compare", s.Path)
+	if slices.ContainsFunc(s.Runs, func(run Run) bool { return !run.Result.Partial && !verdict.Has(run.Result, verdict.NoData) }) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: %w", s.Path, ErrNoData)
 }
 
 // disjoint makes sure that no run is on both sides.
@@ -73,6 +78,7 @@ func (s *Set) info() SetInfo {
 	info := SetInfo{Path: s.Path}
 	for _, run := range s.Runs {
 		info.Runs = append(info.Runs, run.Path)
+		info.Verdicts = append(info.Verdicts, verdict.Of(run.Result))
 	}
 	return info
 }

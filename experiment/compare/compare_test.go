@@ -1,12 +1,14 @@
 package compare_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xdsbench/xdsbench/experiment/compare"
+	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -166,12 +168,46 @@ func TestRunsThatWereCutShortAreNoSamples(t *testing.T) {
 		}
 	}
 	r := compared(t, set(t, 1, 3), set(t, 2, 3, cut), options())
-	if got := regressed(r); len(got) > 0 || !strings.Contains(strings.Join(r.Warnings, "\n"), "1 of 3 new runs were cut short") {
+	if got := regressed(r); len(got) > 0 || !strings.Contains(strings.Join(r.Warnings, "\n"), "1 of 3 new runs failed or were cut short") {
 		t.Errorf("regressions %v, warnings %q", got, r.Warnings)
 	}
-	all := func(r *result.Result, _ int) { r.Partial = true }
-	if _, err := compare.Compare(set(t, 1, 3), set(t, 2, 3, all), options()); err == nil || !strings.Contains(err.Error(), "cut short") {
-		t.Errorf("nothing but partial runs: %v", err)
+}
+
+func TestRunsThatFailedMeasuredNothingOrHaveDefectsAreCounted(t *testing.T) {
+	spoil := func(r *result.Result, n int) {
+		switch n {
+		case 0:
+			r.Partial, r.Failure = true, "the control plane exited"
+		case 1:
+			r.Proxies.Ready = 0
+		case 2:
+			r.Acks.NacksInvalid = 1
+		}
+	}
+	r := compared(t, set(t, 1, 4), set(t, 2, 4, spoil), options())
+	if !slices.Equal(r.New.Verdicts, []string{"FAILED", "NO DATA", "DEFECTS", "PASSED"}) || r.Conclusion != compare.Regressed {
+		t.Errorf("%s: %q", r.Conclusion, r.New.Verdicts)
+	}
+	var text strings.Builder
+	if err := r.Document().Text(&text, doc.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"(4 runs)\n", "(4 runs, 1 FAILED, 1 NO DATA, 1 DEFECTS)\n", "FAILED: the control plane exited", "NO DATA: none of 50 proxies got ready"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in:\n%s", want, text.String())
+		}
+	}
+}
+
+func TestASetInWhichNothingWasMeasuredCannotBeCompared(t *testing.T) {
+	for name, spoil := range map[string]change{
+		"cut short": func(r *result.Result, _ int) { r.Partial = true },
+		"failed":    func(r *result.Result, _ int) { r.Partial, r.Failure = true, "the control plane exited" },
+		"no data":   func(r *result.Result, _ int) { r.Proxies.Ready = 0 },
+	} {
+		if _, err := compare.Compare(set(t, 1, 3), set(t, 2, 3, spoil), options()); !errors.Is(err, compare.ErrNoData) {
+			t.Errorf("%s: error %v", name, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/profiles"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // maxListed bounds lists in warnings.
@@ -127,6 +128,12 @@ func valuesByField(s *Set, of func(Run) fields) map[string][]string {
 // caveats lists what weakens the conclusions of a set.
 func caveats(s *Set, side string) []string {
 	var found []string
+	if cut := len(s.Runs) - s.samples(); cut > 0 {
+		found = append(found, fmt.Sprintf("%d of %d %s runs failed or were cut short, and are left out", cut, len(s.Runs), side))
+	}
+	if bad := questionable(s); len(bad) > 0 {
+		found = append(found, fmt.Sprintf("%d of %d %s runs are questionable: %s", len(bad), len(s.Runs), side, listed(bad)))
+	}
 	for _, part := range []struct {
 		what string
 		of   func(Run) fields
@@ -137,12 +144,6 @@ func caveats(s *Set, side string) []string {
 	}
 	if twice := repeated(s); len(twice) > 0 {
 		found = append(found, fmt.Sprintf("the %s runs hold copies of one run (%s), which count as if they were repeats", side, strings.Join(twice, ", ")))
-	}
-	if cut := len(s.Runs) - s.samples(); cut > 0 {
-		found = append(found, fmt.Sprintf("%d of %d %s runs were cut short and are left out", cut, len(s.Runs), side))
-	}
-	if bad := questionable(s); len(bad) > 0 {
-		found = append(found, fmt.Sprintf("%d of %d %s runs are questionable: %s", len(bad), len(s.Runs), side, listed(bad)))
 	}
 	return found
 }
@@ -178,14 +179,8 @@ func repeated(s *Set) []string {
 func questionable(s *Set) []string {
 	var which []string
 	for _, run := range s.Runs {
-		reasons := experiment.Questionable(run.Result)
-		for _, slo := range run.Result.SLO {
-			if !slo.Pass {
-				reasons = append(reasons, "missed the SLO "+slo.Metric)
-			}
-		}
-		if len(reasons) > 0 {
-			which = append(which, fmt.Sprintf("%s (%s)", run.Path, strings.Join(reasons, "; ")))
+		if verdict.Of(run.Result) != verdict.Passed {
+			which = append(which, fmt.Sprintf("%s (%s)", run.Path, strings.Join(run.Result.Reasons, "; ")))
 		}
 	}
 	return which

@@ -2,11 +2,13 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/internal/units"
+	"github.com/xdsbench/xdsbench/result/verdict"
 )
 
 // hint marks a verdict that does not stay significant after the correction.
@@ -57,8 +59,16 @@ func (r *Report) headline(d *doc.Document) {
 	}
 }
 
+// text names the set, and says how many runs have a verdict that puts it in question.
 func (s SetInfo) text() string {
-	return s.Path + " (" + units.Plural(len(s.Runs), "run", "runs") + ")"
+	text := units.Plural(len(s.Runs), "run", "runs")
+	for _, v := range []string{verdict.Failed, verdict.NoData, verdict.Defects} {
+		is := func(of string) bool { return of == v }
+		if n := len(s.Runs) - len(slices.DeleteFunc(slices.Clone(s.Verdicts), is)); n > 0 {
+			text += fmt.Sprintf(", %d %s", n, v)
+		}
+	}
+	return s.Path + " (" + text + ")"
 }
 
 func differences(s *doc.Section, label string, all []Difference) {

@@ -103,7 +103,7 @@ func TestDifferencesAndQuestionableRunsAreListed(t *testing.T) {
 	for _, want := range []string{
 		"not under the same load, which may be all that differs: churn[0].rate: 5/s -> 5/s, 6/s",
 		"the new runs are not repeats of one another: their profiles differ in churn[0].rate (5/s, 6/s)",
-		"1 of 2 new runs are questionable", "cut short", "too slow", "missed the SLO propagation.all.p99",
+		"1 of 2 new runs are questionable", "PARTIAL: ", "SATURATED: too slow", "SLO MISSED: propagation.all.p99",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in:\n%s", want, all)

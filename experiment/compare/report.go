@@ -52,8 +52,10 @@ type Report struct {
 
 // SetInfo says what a set is made of.
 type SetInfo struct {
-	Path string   `json:"path"`
-	Runs []string `json:"runs"`
+	Path string `json:"path"`
+	// Runs are the results' files, and Verdicts those of the results.
+	Runs     []string `json:"runs"`
+	Verdicts []string `json:"verdicts"`
 }
 
 // Regression is a deciding metric that got worse.

@@ -25,6 +25,7 @@ import (
 type outcome struct {
 	p99, cpu  []float64
 	saturated bool
+	spoil     func(*result.Result)
 	err       error
 	pprof     bool
 }
@@ -53,7 +54,12 @@ func (f *fake) run(ctx context.Context, p *profiles.Profile, dir string, progres
 	r := sampleResult(pick(o.p99, repeat), pick(o.cpu, repeat))
 	profile, err := json.Marshal(p)
 	r.Profile = profile
-	r.Harness.Saturated = o.saturated
+	if r.Harness.Saturated = o.saturated; o.saturated {
+		r.Harness.Reasons = []string{"messages waited"}
+	}
+	if o.spoil != nil {
+		o.spoil(r)
+	}
 	slo, sloErr := metric.Evaluate(r, p.SLO)
 	r.SLO = slo
 	if len(f.made) == f.stopAt {
@@ -84,7 +90,7 @@ func sampleResult(p99, cpu float64) *result.Result {
 		Mutations:   &result.Mutations{Applied: 10},
 		Proxies:     &result.Proxies{Requested: 20, Ready: 20},
 		Volume:      &result.Volume{ByType: map[string]result.Traffic{"eds": {Bytes: 1000}, "cds": {Bytes: 500}}},
-		Acks:        &result.Acks{NacksInvalid: 1},
+		Acks:        &result.Acks{NacksInjected: 1},
 		Harness:     &result.Harness{WallSeconds: &wall},
 		ControlPlane: &observed.ControlPlane{
 			Steady: &observed.Cost{CPUSeconds: cpu}, PeakRSSBytes: &rss,

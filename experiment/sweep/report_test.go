@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/xdsbench/xdsbench/experiment/sweep"
+	"github.com/xdsbench/xdsbench/result"
 )
 
 func ids(values ...string) []string {
@@ -45,7 +46,25 @@ func TestSaturatedSettingIsNeitherOnTheFrontNorAdvised(t *testing.T) {
 	if r.Advice.Setting != r.Front[0] {
 		t.Errorf("advice: %+v", r.Advice)
 	}
-	wantText(t, text(t, r), "2 of 2  kept  on the front", "0 of 2  kept  questionable", "harness was the bottleneck", "1 of 2 settings were left out")
+	wantText(t, text(t, r), "2 of 2  kept  on the front", "0 of 2  kept  questionable", "run 1: SATURATED: messages waited", "1 of 2 settings were left out")
+}
+
+func TestSettingWithDefectsOrWithoutDataIsQuestionable(t *testing.T) {
+	t.Parallel()
+	for want, spoil := range map[string]func(*result.Result){
+		"questionable: run 2: DEFECTS: proxies rejected 3 responses that are invalid": func(r *result.Result) { r.Acks.NacksInvalid = 3 },
+		"questionable: run 1: NO DATA: none of 20 proxies got ready":                  func(r *result.Result) { r.Proxies.Ready = 0 },
+	} {
+		outcomes := four()
+		best := outcomes["500ms"]
+		best.spoil = spoil
+		outcomes["500ms"] = best
+		r, _ := swept(t, plan(t, 2, "1s", "100ms", "500ms"), outcomes)
+		if diff := cmp.Diff(ids("01 100ms"), r.Front); diff != "" || len(r.Failed()) != 1 {
+			t.Errorf("failed %q, front (-want +got):\n%s", r.Failed(), diff)
+		}
+		wantText(t, text(t, r), want)
+	}
 }
 
 func TestAdviceUnderAnSLOIsTheCheapestThatKeepsItInEveryRepeat(t *testing.T) {
