@@ -2,12 +2,15 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/harness"
 	"github.com/xdsbench/xdsbench/observe"
@@ -96,4 +99,19 @@ func Questionable(r *result.Result) []string {
 		reasons = append(reasons, "nothing was delivered")
 	}
 	return reasons
+}
+
+// Note is what to write beside a figure over several runs whose values have these
+// notes, such as "max of 58 to 62"; empty if none has one.
+func Note(notes []string) string {
+	all := slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return n == "" })
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	low, high := all[0], all[len(all)-1]
+	if low == high {
+		return low
+	}
+	return low + " to " + high[strings.LastIndexByte(high, ' ')+1:]
 }

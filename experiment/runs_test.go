@@ -103,6 +103,17 @@ func TestQuestionableRunsHaveEveryReasonNamedAndValidOnesNone(t *testing.T) {
 	}
 }
 
+func TestNotesOfSeveralRunsBecomeOne(t *testing.T) {
+	t.Parallel()
+	for want, notes := range map[string][]string{
+		"": {"", ""}, "max of 60": {"max of 60", "", "max of 60"}, "max of 9 to 62": {"max of 62", "max of 9", "max of 58"},
+	} {
+		if got := experiment.Note(notes); got != want {
+			t.Errorf("%q: %q, want %q", notes, got, want)
+		}
+	}
+}
+
 func profile(t *testing.T, settings ...string) *profiles.Profile {
 	t.Helper()
 	p, err := profiles.Load("smoke", settings)

@@ -83,7 +83,7 @@ func (r *Report) runs(s *doc.Section) {
 			if i := slices.IndexFunc(r.Points, func(p sizing.Point) bool { return strings.HasSuffix(p.Run, x.Run) }); i >= 0 {
 				p = r.Points[i]
 			}
-			t.Row(prefix+x.Stage, r.Plan.Grow.text(x.Value), string(x.Verdict), figure(x.P99, "s"), figure(p.Cores, "cores"), figure(p.PeakRSS, "bytes"),
+			t.Row(prefix+x.Stage, r.Plan.Grow.text(x.Value), string(x.Verdict), noted(figure(x.P99, "s"), x.P99Note), figure(p.Cores, "cores"), figure(p.PeakRSS, "bytes"),
 				figure(positive(p.PushRate), ""), figure(positive(x.WallSeconds), "s"))
 			t.Mark(2, map[loadVerdict]doc.Style{kept: doc.Good, broken: doc.Bad, saturated: doc.Warn}[x.Verdict])
 		}
@@ -109,6 +109,14 @@ func figure(value *float64, unit string) string {
 		return ""
 	}
 	return units.Amount(*value, unit)
+}
+
+// noted adds what qualifies a figure.
+func noted(figure, note string) string {
+	if note == "" {
+		return figure
+	}
+	return figure + " (" + note + ")"
 }
 
 func positive(value float64) *float64 {

@@ -103,7 +103,7 @@ func (f *fake) result(p *profiles.Profile, s sizing.Size) *result.Result {
 		Proxies:     &result.Proxies{Requested: p.Proxies.Count, Connected: p.Proxies.Count, Ready: p.Proxies.Count},
 		Sync:        &result.Sync{ConfigBytesPerProxy: &result.Distribution{Mean: 1e3 * s.Services}},
 		Mutations:   &result.Mutations{Applied: int(s.Rate * steady)},
-		Propagation: &result.Propagation{Deliveries: 1, All: &result.Distribution{P99: off(0.1 + 1e-4*s.Proxies)}},
+		Propagation: &result.Propagation{Deliveries: 1, All: &result.Distribution{Count: 1000, P99: off(0.1 + 1e-4*s.Proxies)}},
 		Volume:      &result.Volume{ByType: map[string]result.Traffic{"eds": {Responses: int64(responses), Bytes: int64(500 * responses)}}},
 		Convergence: &result.Convergence{},
 		Harness:     &result.Harness{WallSeconds: new(steady + 3)},

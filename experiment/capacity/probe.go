@@ -45,8 +45,10 @@ type step struct {
 	Reasons []string    `json:"reasons,omitempty"`
 	// WallSeconds is how long the run took, connecting included.
 	WallSeconds float64 `json:"wallSeconds,omitempty"`
-	// P99 is propagation.all.p99, in seconds.
-	P99 *float64 `json:"p99Seconds,omitempty"`
+	// P99 is propagation.all.p99, in seconds; P99Note qualifies it: "max of 60" where
+	// the samples are too few for it.
+	P99     *float64 `json:"p99Seconds,omitempty"`
+	P99Note string   `json:"p99Note,omitempty"`
 }
 
 // probe tries a value, and narrows the bracket by the verdict. If it saturates the
@@ -173,7 +175,7 @@ func (s *step) judge(r *result.Result, err error) {
 		return
 	}
 	if r.Propagation != nil && r.Propagation.All != nil {
-		s.P99 = &r.Propagation.All.P99
+		s.P99, s.P99Note = &r.Propagation.All.P99, r.Propagation.All.Mark("p99")
 	}
 	if h := r.Harness; h != nil && h.WallSeconds != nil {
 		s.WallSeconds = *h.WallSeconds

@@ -121,6 +121,18 @@ func TestQuestionableRunsAreListed(t *testing.T) {
 	}
 }
 
+func TestP99OfTooFewSamplesIsMarked(t *testing.T) {
+	t.Parallel()
+	few := func(r *result.Result) { r.Propagation.All.Count = 60 }
+	r, _ := search(t, &fake{Limit: 700, Load: byProxies, SpoilAbove: 150, Spoil: few}, plan(t, "proxies=50..5000"))
+	got := text(t, r)
+	for _, want := range []string{" 140 ms (max of 60)  ", " kept                 110 ms  ", "latency p99  some runs have too few samples for a p99, and the largest in its place (max of 60)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+}
+
 func TestJSONHasTheDocumentedSchema(t *testing.T) {
 	t.Parallel()
 	_, dir := search(t, &fake{Limit: 150, Load: byProxies}, plan(t, "proxies=50..400"))

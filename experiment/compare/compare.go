@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/result"
 )
@@ -42,14 +43,19 @@ func Compare(before, after *Set, o Options) (*Report, error) {
 	return r, nil
 }
 
-// values lists a metric's values, and its unit.
-func (s *Set) values(name string) (numbers []float64, unit string) {
+// side summarises a metric's values, and returns its unit; nil if no run has it.
+func (s *Set) side(name string) (side *Side, unit string) {
+	var numbers []float64
+	var notes []string
 	for _, run := range s.Runs {
 		if v, ok := run.values[name]; ok {
-			numbers, unit = append(numbers, v.Number), v.Unit
+			numbers, notes, unit = append(numbers, v.Number), append(notes, v.Note), v.Unit
 		}
 	}
-	return numbers, unit
+	if side = summarize(numbers); side != nil {
+		side.Note = experiment.Note(notes)
+	}
+	return side, unit
 }
 
 // collectMetrics lists the metrics that are asked for, in the order of the table.
@@ -131,10 +137,10 @@ func slos(sets ...*Set) map[string]string {
 
 // measure fills in what both sets have.
 func (m *Metric) measure(before, after *Set) {
-	old, unit := before.values(m.Name)
-	current, unitToo := after.values(m.Name)
+	var unit, unitToo string
+	m.Old, unit = before.side(m.Name)
+	m.New, unitToo = after.side(m.Name)
 	m.Unit = cmp.Or(unit, unitToo)
-	m.Old, m.New = summarize(old), summarize(current)
 	if m.Old == nil || m.New == nil {
 		return
 	}
@@ -142,9 +148,9 @@ func (m *Metric) measure(before, after *Set) {
 		change := (m.New.Median - m.Old.Median) / math.Abs(m.Old.Median)
 		m.Change = &change
 	}
-	both := slices.Concat(old, current)
+	both := slices.Concat(m.Old.Values, m.New.Values)
 	if slices.Min(both) < slices.Max(both) {
-		p := pValue(old, current)
+		p := pValue(m.Old.Values, m.New.Values)
 		m.P = &p
 		m.counted = m.Deciding && !m.appeared()
 	}

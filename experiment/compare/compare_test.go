@@ -10,6 +10,7 @@ import (
 	"github.com/xdsbench/xdsbench/experiment/compare"
 	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/observed"
 )
 
 func TestEqualBuildsShowNoRegression(t *testing.T) {
@@ -252,6 +253,41 @@ func TestOneRunEachSaysWhatLiesWithinItsScatter(t *testing.T) {
 		r := compared(t, set(t, 1, 1, noisy(1, high)), set(t, 2, 1, noisy(2, 4)), options())
 		if m := metric(t, r, "propagation.all.p50"); m.Verdict != "too few" || !strings.HasPrefix(m.Note, note) {
 			t.Errorf("want %q: %+v", note, m)
+		}
+	}
+}
+
+func TestQuantileOfTooFewSamplesIsMarkedOnEitherSide(t *testing.T) {
+	few := func(r *result.Result, n int) { r.Propagation.LastProxy.Count = int64(60 - n) }
+	r := compared(t, set(t, 1, 3), set(t, 2, 3, few), options())
+	if m := metric(t, r, "propagation.lastProxy.p99"); m.Old.Note != "" || m.New.Note != "max of 58 to 60" {
+		t.Errorf("old %+v, new %+v", m.Old, m.New)
+	}
+	var text strings.Builder
+	if err := r.Document().Text(&text, doc.TextOptions{}); err != nil || !strings.Contains(text.String(), "% (max of 58 to 60) ") {
+		t.Errorf("error %v, text:\n%s", err, text.String())
+	}
+}
+
+func TestWhatStagesLeaveOrShareIsShownAndNeverDecides(t *testing.T) {
+	more := func(factor float64) change {
+		return func(r *result.Result, n int) {
+			s := r.ControlPlane.Stages
+			left := factor * (1 + float64(n)/100)
+			s.Overlap, s.Unattributed = &left, &observed.Stage{Source: observed.SourceEstimated, Mean: left}
+			s.Push.P99Bucket = &observed.Bucket{Low: left}
+		}
+	}
+	names := []string{"controlPlane.stages.overlap", "controlPlane.stages.unattributed.mean", "controlPlane.stages.push.p99Bucket.low"}
+	before, after := set(t, 1, 6, more(1)), set(t, 2, 6, more(9))
+	for _, name := range names[:2] {
+		metric(t, compared(t, before, after, options()), name)
+	}
+	o := options()
+	o.Metrics = names
+	for _, m := range compared(t, before, after, o).Metrics {
+		if m.Deciding || m.Better != "" || m.Verdict != "changed" {
+			t.Errorf("%+v", m)
 		}
 	}
 }

@@ -137,12 +137,16 @@ func (m *Metric) row(t *doc.Table) {
 	t.Row(mark, m.Name, m.Old.text(m.Unit), m.New.text(m.Unit), m.change(), p, text, m.Note).Mark(6, style)
 }
 
-// text writes the median and how far the interval reaches from it.
+// text writes the median, how far the interval reaches from it, and the note.
 func (s *Side) text(unit string) string {
 	if s == nil {
 		return string(absent)
 	}
-	return units.Margin(s.Median, max(s.High-s.Median, s.Median-s.Low), unit)
+	text := units.Margin(s.Median, max(s.High-s.Median, s.Median-s.Low), unit)
+	if s.Note != "" {
+		text += " (" + s.Note + ")"
+	}
+	return text
 }
 
 // change writes the change in percent, or from zero as it is.

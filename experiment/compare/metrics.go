@@ -97,15 +97,18 @@ func rules() []rule {
 		alike(plane, lower, gate, shown, "controlPlane.steady.cpuSeconds", "controlPlane.steady.peakRSSBytes"),
 		alike(plane, lower, flag, shown, "controlPlane.work.pushes"),
 		alike(plane, neither, inform, shown, "controlPlane.stages.mutationsPerPush"),
-		// The stages are in the order in which a change passes them. Watch and wire are
-		// what the others leave, and negative at times.
+		// The stages are in the order in which a change passes them. Watch, wire and
+		// unattributed are what the others leave.
 		alike(plane, lower, flag, shown, "controlPlane.stages.schedule.mean", "controlPlane.stages.write.mean"),
 		alike(plane, neither, inform, shown, "controlPlane.stages.watch.mean"),
 		alike(plane, lower, flag, shown, "controlPlane.stages.debounce.mean", "controlPlane.stages.pushContext.mean", "controlPlane.stages.queue.mean",
 			"controlPlane.stages.push.mean", "controlPlane.stages.send.mean"),
 		alike(plane, neither, inform, shown, "controlPlane.stages.wire.mean"),
-		alike(plane, lower, flag, shown, "controlPlane.stages.receive.mean", "controlPlane.stages.total.mean", "controlPlane.stages.ack.mean"),
-		alike(plane, neither, inform, hidden, "controlPlane.steady.wallSeconds", "controlPlane.stages.watch.*", "controlPlane.stages.wire.*"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.receive.mean"),
+		alike(plane, neither, inform, shown, "controlPlane.stages.unattributed.mean", "controlPlane.stages.overlap"),
+		alike(plane, lower, flag, shown, "controlPlane.stages.total.mean", "controlPlane.stages.ack.mean"),
+		alike(plane, neither, inform, hidden, "controlPlane.steady.wallSeconds", "controlPlane.stages.watch.*", "controlPlane.stages.wire.*",
+			"controlPlane.stages.unattributed.*", "controlPlane.stages.*.p50Bucket.*", "controlPlane.stages.*.p99Bucket.*"),
 		alike(plane, lower, flag, hidden, "controlPlane.steady.*", "controlPlane.cpuSeconds", "controlPlane.peakRSSBytes",
 			"controlPlane.stages.*.p50", "controlPlane.stages.*.p99", "controlPlane.signals.latency.*", "controlPlane.signals.errors.*",
 			"controlPlane.signals.saturation.*", "controlPlane.proxyStatus.stale", "controlPlane.proxyStatus.notSent"),

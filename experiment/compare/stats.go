@@ -26,6 +26,8 @@ type Side struct {
 	High float64 `json:"high"`
 	// Values are in the order of the set's runs.
 	Values []float64 `json:"values"`
+	// Note qualifies them: "max of 60" of quantiles of too few samples.
+	Note string `json:"note,omitempty"`
 }
 
 func summarize(values []float64) *Side {

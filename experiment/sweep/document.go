@@ -134,14 +134,9 @@ func (r *Report) key(o *Outcome) []string {
 	return cells
 }
 
-// cell writes a figure's median; nothing if it was not measured.
-func (o *Outcome) cell(name string) string {
-	f, ok := o.Figures[name]
-	if !ok {
-		return ""
-	}
-	return units.Amount(f.Median, f.Unit)
-}
+// cell writes a figure's median, and its note: "22 ms (max of 60)"; nothing if it was
+// not measured.
+func (o *Outcome) cell(name string) string { return o.cellWith(name, "") }
 
 // cellWithRange adds the least and the largest: "22 ms (21.7 to 22.4 ms)".
 func (o *Outcome) cellWithRange(name string) string {
@@ -149,7 +144,19 @@ func (o *Outcome) cellWithRange(name string) string {
 	if f.Min == f.Max {
 		return o.cell(name)
 	}
-	return fmt.Sprintf("%s (%s)", o.cell(name), units.Range(f.Min, f.Max, f.Unit))
+	return o.cellWith(name, units.Range(f.Min, f.Max, f.Unit))
+}
+
+func (o *Outcome) cellWith(name, more string) string {
+	f, ok := o.Figures[name]
+	if !ok {
+		return ""
+	}
+	text := units.Amount(f.Median, f.Unit)
+	if more = strings.Trim(more+", "+f.Note, ", "); more != "" {
+		text += " (" + more + ")"
+	}
+	return text
 }
 
 // slo says whether a setting kept its SLO, if there is one.

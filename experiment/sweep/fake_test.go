@@ -82,7 +82,7 @@ func pick(values []float64, i int) float64 { return values[min(i, len(values)-1)
 // sampleResult is a valid one with these figures.
 func sampleResult(p99, cpu float64) *result.Result {
 	wall, rss := 5.0, int64(100e6)
-	d := &result.Distribution{Count: 10, P50: p99 / 2, P99: p99}
+	d := &result.Distribution{Count: 1000, P50: p99 / 2, P99: p99}
 	return &result.Result{
 		Schema:      result.Schema,
 		Environment: &result.Environment{CPUModel: "Imaginary", CPUs: 2, Versions: map[string]string{"xdsbench": "v0"}},

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/xdsbench/xdsbench/experiment"
 	"github.com/xdsbench/xdsbench/result"
 	"github.com/xdsbench/xdsbench/result/metric"
 )
@@ -48,6 +49,8 @@ type Figure struct {
 	Unit string `json:"unit,omitempty"`
 	// Step is how finely it was measured, where that matters.
 	Step float64 `json:"step,omitempty"`
+	// Note qualifies it: "max of 60" of a quantile of too few samples.
+	Note string `json:"note,omitempty"`
 }
 
 // spread is the width of the range in relation to the median.
@@ -69,15 +72,20 @@ func (f Figure) overlaps(o Figure) bool {
 // summarise makes the figures of one setting's results. What a result lacks is
 // left out of that figure.
 func summarise(results []*result.Result) map[string]Figure {
-	units, numbers := make(map[string]string), make(map[string][]float64)
+	values := make(map[string][]metric.Value)
 	for _, r := range results {
 		for _, v := range measured(r) {
-			units[v.Name], numbers[v.Name] = v.Unit, append(numbers[v.Name], v.Number)
+			values[v.Name] = append(values[v.Name], v)
 		}
 	}
 	all := make(map[string]Figure)
-	for name, values := range numbers {
-		f := Figure{Median: median(values), Min: slices.Min(values), Max: slices.Max(values), Unit: units[name]}
+	for name, of := range values {
+		var numbers []float64
+		var notes []string
+		for _, v := range of {
+			numbers, notes = append(numbers, v.Number), append(notes, v.Note)
+		}
+		f := Figure{Median: median(numbers), Min: slices.Min(numbers), Max: slices.Max(numbers), Unit: of[0].Unit, Note: experiment.Note(notes)}
 		if name == cpuSeconds {
 			f.Step = cpuStep
 		}
@@ -97,7 +105,7 @@ func measured(r *result.Result) []metric.Value {
 		case latencyP50, latencyP99, lastProxyP99, debounceMean, queueMean, pushMean, debounceRounds, mutationsPerRound,
 			pushes, cpuSeconds, peakRSS, undelivered:
 			if v.Number != 0 || !v.MayOmit {
-				add(v.Name, v.Unit, v.Number)
+				all = append(all, v)
 			}
 			if v.Name == pushes && r.Mutations != nil && r.Proxies != nil && r.Mutations.Applied*r.Proxies.Ready > 0 {
 				add(pushesSaved, "", 1-v.Number/float64(r.Mutations.Applied*r.Proxies.Ready))

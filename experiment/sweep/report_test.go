@@ -182,16 +182,33 @@ func TestWithoutAnSLOTheFrontsKneeIsNamed(t *testing.T) {
 	}
 }
 
+func TestQuantileOfTooFewSamplesIsMarked(t *testing.T) {
+	t.Parallel()
+	count := int64(70)
+	r, _ := swept(t, plan(t, 2, "", "10ms"), map[string]outcome{"10ms": {
+		p99: []float64{0.3, 0.1}, cpu: []float64{1},
+		spoil: func(r *result.Result) {
+			count -= 10
+			r.Propagation.LastProxy = &result.Distribution{Count: count, P99: 0.3}
+			r.Propagation.All.Count = 60
+		},
+	}})
+	if f := r.Settings[0].Figures; f["propagation.lastProxy.p99"].Note != "max of 50 to 60" || f["propagation.all.p50"].Note != "" {
+		t.Errorf("%+v", f)
+	}
+	wantText(t, text(t, r), "200 ms (100 to 300 ms, max of 60)", "300 ms (max of 50 to 60)", "p99 200 ms (max of 60) for CPU")
+}
+
 func TestFiguresAreMediansWithTheirRange(t *testing.T) {
 	t.Parallel()
 	r, _ := swept(t, plan(t, 3, "", "10ms"), map[string]outcome{"10ms": {p99: []float64{0.3, 0.1, 0.2}, cpu: []float64{1, 2, 4}}})
 	f := r.Settings[0].Figures
 	want := map[string]sweep.Figure{
-		"propagation.all.p50": {0.1, 0.05, 0.15, "s", 0}, "propagation.all.p99": {0.2, 0.1, 0.3, "s", 0}, "propagation.lastProxy.p99": {0.2, 0.1, 0.3, "s", 0},
-		"controlPlane.steady.cpuSeconds": {2, 1, 4, "s", 0.01}, "controlPlane.peakRSSBytes": {100e6, 100e6, 100e6, "bytes", 0}, "volume.bytes": {1500, 1500, 1500, "bytes", 0},
-		"controlPlane.work.pushes": {100, 100, 100, "", 0}, "pushesSaved": {0.5, 0.5, 0.5, "", 0}, "controlPlane.work.debounceRounds": {4, 4, 4, "", 0},
-		"controlPlane.stages.mutationsPerPush": {2.5, 2.5, 2.5, "", 0}, "controlPlane.stages.debounce.mean": {0.02, 0.02, 0.02, "s", 0},
-		"acks.nacks": {1, 1, 1, "", 0}, "propagation.undelivered": {0, 0, 0, "", 0},
+		"propagation.all.p50": {0.1, 0.05, 0.15, "s", 0, ""}, "propagation.all.p99": {0.2, 0.1, 0.3, "s", 0, ""}, "propagation.lastProxy.p99": {0.2, 0.1, 0.3, "s", 0, ""},
+		"controlPlane.steady.cpuSeconds": {2, 1, 4, "s", 0.01, ""}, "controlPlane.peakRSSBytes": {100e6, 100e6, 100e6, "bytes", 0, ""}, "volume.bytes": {1500, 1500, 1500, "bytes", 0, ""},
+		"controlPlane.work.pushes": {100, 100, 100, "", 0, ""}, "pushesSaved": {0.5, 0.5, 0.5, "", 0, ""}, "controlPlane.work.debounceRounds": {4, 4, 4, "", 0, ""},
+		"controlPlane.stages.mutationsPerPush": {2.5, 2.5, 2.5, "", 0, ""}, "controlPlane.stages.debounce.mean": {0.02, 0.02, 0.02, "s", 0, ""},
+		"acks.nacks": {1, 1, 1, "", 0, ""}, "propagation.undelivered": {0, 0, 0, "", 0, ""},
 	}
 	if diff := cmp.Diff(want, f); diff != "" {
 		t.Error(diff)

@@ -42,8 +42,10 @@ type Point struct {
 	// HarnessCores is what the harness used beside it, and CPUs what both shared.
 	HarnessCores *float64 `json:"harnessCores,omitempty"`
 	CPUs         int      `json:"cpus,omitempty"`
-	// P99 is the 99th percentile of propagation.all, in seconds.
-	P99 *float64 `json:"p99Seconds,omitempty"`
+	// P99 is the 99th percentile of propagation.all, in seconds; P99Note qualifies it:
+	// "max of 60" where the samples are too few for it.
+	P99     *float64 `json:"p99Seconds,omitempty"`
+	P99Note string   `json:"p99Note,omitempty"`
 	// Replicas is how many the control plane had, if several: costs are their sums.
 	Replicas int `json:"replicas,omitempty"`
 	// Questionable is why the point is not in the fits of CPU and latency; empty for
@@ -99,7 +101,7 @@ func pointOf(run string, r *result.Result) (Point, error) {
 		p.ConfigBytes = r.Sync.ConfigBytesPerProxy.Mean
 	}
 	if r.Propagation != nil && r.Propagation.All != nil {
-		p.P99 = new(r.Propagation.All.P99)
+		p.P99, p.P99Note = new(r.Propagation.All.P99), r.Propagation.All.Mark("p99")
 	}
 	if r.ControlPlane != nil {
 		p.Replicas = len(r.ControlPlane.Replicas)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/experiment"
 )
 
 const latencyName = "latency p99"
@@ -43,6 +45,13 @@ func fitUSL(points []Point) (best *USL, note string) {
 		}
 	}
 	best.parameters()
+	var notes []string
+	for _, p := range best.points {
+		notes = append(notes, p.P99Note)
+	}
+	if note := experiment.Note(notes); note != "" {
+		best.note("some runs have too few samples for a p99, and the largest in its place (%s)", note)
+	}
 	return best, ""
 }
 
