@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/xdsbench/xdsbench/fakekube"
-	"github.com/xdsbench/xdsbench/fakekube/kubecontract"
 )
 
 // startRemote serves a store on the wildcard address, to clients that connect to
@@ -91,7 +90,7 @@ func TestAdvertisedHostMustBeOneThatClientsCanUse(t *testing.T) {
 
 func TestRemoteServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	kubecontract.Run(t, startRemote(t, nil).RESTConfig())
+	runContract(t, startRemote(t, nil).RESTConfig())
 }
 
 func TestRemoteServerDemandsTLSAndItsToken(t *testing.T) {

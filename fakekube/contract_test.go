@@ -6,7 +6,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/xdsbench/xdsbench/fakekube"
-	"github.com/xdsbench/xdsbench/fakekube/kubecontract"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,5 +30,5 @@ func start(tb testing.TB, opts fakekube.Options) (*fakekube.Store, *fakekube.Ser
 func TestServerKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	_, server := start(t, fakekube.Options{})
-	kubecontract.Run(t, server.RESTConfig())
+	runContract(t, server.RESTConfig())
 }

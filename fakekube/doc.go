@@ -10,7 +10,6 @@
 //	internal/store      the objects: history, watches, and the writing verbs
 //	internal/api        the store over HTTP
 //	internal/clientset  the store behind client-go's fake clientset
-//	kubecontract        tests that run against this and a real kube-apiserver
 //
 // # What it keeps of Kubernetes
 //

@@ -21,13 +21,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/xdsbench/xdsbench/fakekube"
-	"github.com/xdsbench/xdsbench/fakekube/kubecontract"
 	"github.com/xdsbench/xdsbench/internal/subprocess"
 	"github.com/xdsbench/xdsbench/internal/testutil/realstack"
 )
 
 func TestRealAPIServerKeepsTheContract(t *testing.T) {
-	kubecontract.Run(t, realstack.Start(t).Config)
+	runContract(t, realstack.Start(t).Config)
 }
 
 // kubectl runs the real kubectl on a fakekube.

@@ -1,4 +1,4 @@
-package kubecontract
+package fakekube_test
 
 import (
 	"testing"

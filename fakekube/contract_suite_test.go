@@ -1,4 +1,4 @@
-package kubecontract
+package fakekube_test
 
 import (
 	"context"
@@ -27,8 +27,12 @@ type suite struct {
 	metadata metadata.Interface
 }
 
-// Run tests the server that cfg leads to, as subtests of t, in parallel.
-func Run(t *testing.T, cfg *rest.Config) {
+// runContract tests the behaviour of an API server that the parts of xdsbench rely on:
+// the same against fakekube and against a real kube-apiserver, which is what keeps
+// the two alike. The server that cfg leads to needs no controllers, must allow its
+// client everything, and may hold other objects. Namespaces are left behind. The
+// tests are subtests of t, in parallel.
+func runContract(t *testing.T, cfg *rest.Config) {
 	t.Helper()
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1

@@ -1,4 +1,4 @@
-package kubecontract
+package fakekube_test
 
 import (
 	corev1 "k8s.io/api/core/v1"
