@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	clusterpb "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -56,28 +57,19 @@ func loadAssignment(name, port string, all []*discoveryv1.EndpointSlice) *endpoi
 		port    uint32
 	}
 	seen := map[endpoint]bool{} // an endpoint may be in two slices while it moves
-	var endpoints []endpoint
 	for _, slice := range all {
 		number, ok := portNumber(slice, port)
 		if !ok {
 			continue
 		}
 		for _, e := range slice.Endpoints {
-			if len(e.Addresses) == 0 || !usable(e.Conditions) {
-				continue
-			}
-			found := endpoint{e.Addresses[0], number}
-			if !seen[found] {
-				seen[found] = true
-				endpoints = append(endpoints, found)
+			if len(e.Addresses) > 0 && usable(e.Conditions) {
+				seen[endpoint{e.Addresses[0], number}] = true
 			}
 		}
 	}
-	slices.SortFunc(endpoints, func(a, b endpoint) int {
-		if c := strings.Compare(a.address, b.address); c != 0 {
-			return c
-		}
-		return int(a.port) - int(b.port)
+	endpoints := slices.SortedFunc(maps.Keys(seen), func(a, b endpoint) int {
+		return cmp.Or(cmp.Compare(a.address, b.address), cmp.Compare(a.port, b.port))
 	})
 	assignment := &endpointpb.ClusterLoadAssignment{ClusterName: name}
 	if len(endpoints) == 0 {
@@ -135,24 +127,22 @@ func clusterResource(name string) *clusterpb.Cluster {
 	}
 }
 
-// routeResource routes each cluster's domain to it, in the order of the domains.
-func routeResource(clusters map[string][]cluster) *routepb.RouteConfiguration {
+// routeResource routes each cluster's domain to it, in the order of their names.
+func routeResource(clusters map[string]cluster) *routepb.RouteConfiguration {
 	routes := &routepb.RouteConfiguration{Name: outbound}
-	for _, ofService := range clusters {
-		for _, c := range ofService {
-			routes.VirtualHosts = append(routes.VirtualHosts, &routepb.VirtualHost{
-				Name:    c.domain,
-				Domains: []string{c.domain},
-				Routes: []*routepb.Route{{
-					Match: &routepb.RouteMatch{PathSpecifier: &routepb.RouteMatch_Prefix{Prefix: "/"}},
-					Action: &routepb.Route_Route{Route: &routepb.RouteAction{
-						ClusterSpecifier: &routepb.RouteAction_Cluster{Cluster: c.name},
-					}},
+	for _, name := range slices.Sorted(maps.Keys(clusters)) {
+		domain := clusters[name].domain
+		routes.VirtualHosts = append(routes.VirtualHosts, &routepb.VirtualHost{
+			Name:    domain,
+			Domains: []string{domain},
+			Routes: []*routepb.Route{{
+				Match: &routepb.RouteMatch{PathSpecifier: &routepb.RouteMatch_Prefix{Prefix: "/"}},
+				Action: &routepb.Route_Route{Route: &routepb.RouteAction{
+					ClusterSpecifier: &routepb.RouteAction_Cluster{Cluster: name},
 				}},
-			})
-		}
+			}},
+		})
 	}
-	slices.SortFunc(routes.VirtualHosts, func(a, b *routepb.VirtualHost) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return routes
 }
 
@@ -182,11 +172,6 @@ func listenerResource() (*listenerpb.Listener, error) {
 			ConfigType: &listenerpb.Filter_TypedConfig{TypedConfig: manager},
 		}}}},
 	}, nil
-}
-
-// sameNames reports whether two versions of a service have the same clusters.
-func sameNames(a, b []cluster) bool {
-	return slices.EqualFunc(a, b, func(x, y cluster) bool { return x.name == y.name })
 }
 
 // sameEndpoints reports whether two clusters have the same endpoints.

@@ -48,9 +48,8 @@ func serve(ctx context.Context, cfg serverConfig) error {
 		})
 	}
 
-	w := newWatcher(cfg.Client, st)
 	ready := make(chan struct{})
-	group.Go(func() error { return w.run(ctx, ready) })
+	group.Go(func() error { return watch(ctx, cfg.Client, st, ready) })
 
 	grpcServer := grpc.NewServer(
 		grpc.MaxConcurrentStreams(math.MaxUint32),

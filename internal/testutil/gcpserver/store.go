@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"strconv"
 
 	corepb "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -15,34 +15,34 @@ import (
 
 // store is what the ADS server serves from.
 type store interface {
-	// apply replaces the clusters of the services named; none removes a service.
-	apply(changes map[string][]cluster) error
+	// set makes these the clusters, by name.
+	set(now map[string]cluster) error
 	source() cache.Cache
 }
 
 func newStore(kind string) (store, error) {
+	listener, err := listenerResource()
+	if err != nil {
+		return nil, err
+	}
 	switch kind {
 	case "linear":
-		return newLinearStore()
+		return newLinearStore(listener)
 	case "snapshot":
-		return newSnapshotStore()
+		return &snapshotStore{listener: listener, cache: cache.NewSnapshotCache(true, anyNode{}, nil)}, nil
 	}
 	return nil, fmt.Errorf("--cache %q: must be linear or snapshot", kind)
 }
 
 // linearStore has a LinearCache per type.
 type linearStore struct {
-	services map[string][]cluster
+	clusters map[string]cluster
 	caches   map[string]*cache.LinearCache // by type URL
 	mux      *cache.MuxCache
 }
 
-func newLinearStore() (*linearStore, error) {
-	listener, err := listenerResource()
-	if err != nil {
-		return nil, err
-	}
-	s := &linearStore{services: map[string][]cluster{}, caches: map[string]*cache.LinearCache{}}
+func newLinearStore(listener types.Resource) (*linearStore, error) {
+	s := &linearStore{caches: map[string]*cache.LinearCache{}}
 	s.mux = &cache.MuxCache{
 		Classify:      func(r *cache.Request) string { return r.GetTypeUrl() },
 		ClassifyDelta: func(r *cache.DeltaRequest) string { return r.GetTypeUrl() },
@@ -63,37 +63,33 @@ func newLinearStore() (*linearStore, error) {
 
 func (s *linearStore) source() cache.Cache { return s.mux }
 
-// apply makes before it breaks: endpoints, clusters, routes; then it removes
-// clusters and endpoints that no route names any more.
-func (s *linearStore) apply(changes map[string][]cluster) error {
+// set makes before it breaks: endpoints, clusters, routes; then it removes clusters
+// and endpoints that no route names any more.
+func (s *linearStore) set(now map[string]cluster) error {
+	before := s.clusters
+	s.clusters = now
 	endpoints, clusters := map[string]types.Resource{}, map[string]types.Resource{}
-	var gone []string
-	moved := false
-	for key, now := range changes {
-		before := s.services[key]
-		for _, c := range now {
-			i := slices.IndexFunc(before, func(b cluster) bool { return b.name == c.name })
-			if i < 0 {
-				clusters[c.name] = clusterResource(c.name)
-			}
-			if i < 0 || !sameEndpoints(before[i], c) {
-				endpoints[c.name] = c.endpoints
-			}
+	for name, c := range now {
+		old, known := before[name]
+		if !known {
+			clusters[name] = clusterResource(name)
 		}
-		for _, b := range before {
-			if !slices.ContainsFunc(now, func(c cluster) bool { return b.name == c.name }) {
-				gone = append(gone, b.name)
-			}
+		if !known || !sameEndpoints(old, c) {
+			endpoints[name] = c.endpoints
 		}
-		moved = moved || !sameNames(before, now)
-		set(s.services, key, now)
 	}
-	if err := s.update(resource.EndpointType, endpoints, nil); err != nil || !moved {
+	var gone []string
+	for name := range before {
+		if _, stays := now[name]; !stays {
+			gone = append(gone, name)
+		}
+	}
+	if err := s.update(resource.EndpointType, endpoints, nil); err != nil || len(clusters)+len(gone) == 0 {
 		return err
 	}
 	return errors.Join(
 		s.update(resource.ClusterType, clusters, nil),
-		s.update(resource.RouteType, map[string]types.Resource{outbound: routeResource(s.services)}, nil),
+		s.update(resource.RouteType, map[string]types.Resource{outbound: routeResource(now)}, nil),
 		s.update(resource.ClusterType, nil, gone),
 		s.update(resource.EndpointType, nil, gone))
 }
@@ -107,18 +103,9 @@ func (s *linearStore) update(typeURL string, changed map[string]types.Resource, 
 	return s.caches[typeURL].UpdateResources(changed, gone)
 }
 
-// set replaces a service's clusters, or forgets the service.
-func set(services map[string][]cluster, key string, clusters []cluster) {
-	if len(clusters) == 0 {
-		delete(services, key)
-		return
-	}
-	services[key] = clusters
-}
-
 // snapshotStore has one SnapshotCache in which all proxies share one snapshot.
 type snapshotStore struct {
-	services map[string][]cluster
+	clusters map[string]cluster
 	listener types.Resource
 	cache    cache.SnapshotCache
 
@@ -131,49 +118,28 @@ type anyNode struct{}
 
 func (anyNode) ID(*corepb.Node) string { return "all" }
 
-func newSnapshotStore() (*snapshotStore, error) {
-	listener, err := listenerResource()
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotStore{
-		services: map[string][]cluster{},
-		listener: listener,
-		cache:    cache.NewSnapshotCache(true, anyNode{}, nil),
-	}, nil
-}
-
 func (s *snapshotStore) source() cache.Cache { return s.cache }
 
-func (s *snapshotStore) apply(changes map[string][]cluster) error {
-	first := s.clusterVersion == 0
-	clustersChanged, endpointsChanged := first, first
-	for key, now := range changes {
-		before := s.services[key]
-		clustersChanged = clustersChanged || !sameNames(before, now)
-		endpointsChanged = endpointsChanged || !slices.EqualFunc(before, now, sameEndpoints)
-		set(s.services, key, now)
-	}
-	if clustersChanged {
-		s.clusterVersion++
-	}
-	if clustersChanged || endpointsChanged {
-		s.endpointVersion++
-	} else {
+func (s *snapshotStore) set(now map[string]cluster) error {
+	sameNames := maps.EqualFunc(s.clusters, now, func(_, _ cluster) bool { return true })
+	if s.clusterVersion > 0 && maps.EqualFunc(s.clusters, now, sameEndpoints) {
 		return nil
 	}
+	s.clusters = now
+	s.endpointVersion++
+	if s.clusterVersion == 0 || !sameNames {
+		s.clusterVersion++
+	}
 	var clusters, endpoints []types.Resource
-	for _, ofService := range s.services {
-		for _, c := range ofService {
-			clusters = append(clusters, clusterResource(c.name))
-			endpoints = append(endpoints, c.endpoints)
-		}
+	for name, c := range now {
+		clusters = append(clusters, clusterResource(name))
+		endpoints = append(endpoints, c.endpoints)
 	}
 	clusterVersion := strconv.Itoa(s.clusterVersion)
 	snapshot := &cache.Snapshot{}
 	snapshot.Resources[types.Cluster] = cache.NewResources(clusterVersion, clusters)
 	snapshot.Resources[types.Endpoint] = cache.NewResources(strconv.Itoa(s.endpointVersion), endpoints)
 	snapshot.Resources[types.Listener] = cache.NewResources("1", []types.Resource{s.listener})
-	snapshot.Resources[types.Route] = cache.NewResources(clusterVersion, []types.Resource{routeResource(s.services)})
+	snapshot.Resources[types.Route] = cache.NewResources(clusterVersion, []types.Resource{routeResource(now)})
 	return s.cache.SetSnapshot(context.Background(), "all", snapshot)
 }
