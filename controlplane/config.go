@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,6 +28,10 @@ type Config struct {
 
 	XDSAddress  string // host:port for ADS; port 0 picks a free one
 	HTTPAddress string // host:port for metrics and debug pages
+
+	// WrapHTTP, if set, wraps the handler of all pages, such as with a check of the
+	// Host header.
+	WrapHTTP func(http.Handler) http.Handler
 
 	// Env holds environment variables by name: istiod's, with the prefix PILOT_,
 	// and those of package faults. Unknown names with the prefix PILOT_ are logged,

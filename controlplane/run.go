@@ -98,7 +98,11 @@ func (p *plane) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	web := &http.Server{Handler: p.pages.handler(), ReadHeaderTimeout: headerTimeout}
+	handler := p.pages.handler()
+	if p.cfg.WrapHTTP != nil {
+		handler = p.cfg.WrapHTTP(handler)
+	}
+	web := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	group.Go(func() error { return unlessDone(ctx, web.Serve(p.web)) })
 	stop, err := p.registry.Watch(ctx, p.client)
 	if err != nil {

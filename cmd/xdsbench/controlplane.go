@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/xdsbench/xdsbench/controlplane"
+	"github.com/xdsbench/xdsbench/internal/listen"
 )
 
 const controlplaneLong = `The embedded reference control plane, alone: it watches the Services and
@@ -24,7 +24,7 @@ PILOT_PUSH_THROTTLE. The HTTP address serves /ready, /metrics, /version,
   xdsbench controlplane --kubeconfig kc --xds-address 127.0.0.1:15010
 
 It has neither TLS nor authentication, and listens on loopback only unless
---allow-remote is given.
+--allow-remote is given. On loopback, its pages are not for foreign Host headers.
 
 Known faults, to check a measurement against (xdsbench calibrate does): set in
 the environment, recorded at /debug/faults.
@@ -56,13 +56,8 @@ func controlplaneCommand(s streams) *cobra.Command {
 		Long:  controlplaneLong,
 		Args:  argsExactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !allowRemote {
-				if err := errors.Join(
-					checkLoopback("--xds-address", cfg.XDSAddress),
-					checkLoopback("--http-address", cfg.HTTPAddress),
-				); err != nil {
-					return usageError(err)
-				}
+			if err := checkControlplane(&cfg, allowRemote); err != nil {
+				return usageError(err)
 			}
 			cfg.Log = slog.New(slog.NewTextHandler(s.stderr, nil))
 			cfg.OnReady = func(a controlplane.Addresses) {
@@ -79,18 +74,26 @@ func controlplaneCommand(s streams) *cobra.Command {
 	return c
 }
 
-// checkLoopback refuses an address that other machines can reach.
-func checkLoopback(flag, address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%s: want HOST:PORT: %w", flag, err)
+// checkControlplane refuses addresses that would leave the control plane open to the
+// network. Where only this machine reaches its pages, foreign web pages are kept out.
+func checkControlplane(cfg *controlplane.Config, allowRemote bool) error {
+	const remedy = "pass --allow-remote, which adds neither TLS nor authentication"
+	check := func(flag, address string) (netip.AddrPort, error) {
+		at, err := listen.Resolve(address)
+		if err == nil && !allowRemote {
+			at, err = listen.Loopback(address, remedy)
+		}
+		if err != nil {
+			return at, fmt.Errorf("%s: %w", flag, err)
+		}
+		return at, nil
 	}
-	ip, _ := netip.ParseAddr(host) // the zero value is not on loopback
-	if host == "localhost" || ip.IsLoopback() {
-		return nil
+	_, xdsErr := check("--xds-address", cfg.XDSAddress)
+	at, httpErr := check("--http-address", cfg.HTTPAddress)
+	if at.Addr().IsLoopback() {
+		cfg.WrapHTTP = listen.GuardHost
 	}
-	return fmt.Errorf("%s %s: other machines can reach this address, and there is neither TLS nor authentication; "+
-		"use 127.0.0.1:%s, or pass --allow-remote if that is wanted", flag, address, port)
+	return errors.Join(xdsErr, httpErr)
 }
 
 // environ makes a map of NAME=VALUE lines.
