@@ -59,9 +59,6 @@ type Spec struct {
 	Delay metav1.Duration `json:"delay,omitzero" role:"load"`
 }
 
-// DefaultSpec returns the churn of 10 writes per second from deleted pods.
-func DefaultSpec() Spec { return Spec{Kind: PodDelete, Rate: 10}.WithDefaults() }
-
 // WithDefaults returns the spec with its empty fields filled in.
 func (s Spec) WithDefaults() Spec {
 	if s.Schedule == "" {
@@ -114,7 +111,7 @@ func (s Spec) writes() int {
 	case PodAdd, ScaleUp:
 		return 1
 	case RollingUpdate:
-		return 4
+		return writesPerPod
 	default:
 		return 2
 	}

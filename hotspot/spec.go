@@ -11,7 +11,8 @@ import (
 // maxTrace bounds an execution trace, which grows by megabytes a second.
 const maxTrace = 30 * time.Second
 
-// Spec is the profile's section "pprof": what to take of the control plane.
+// Spec is the profile's section "pprof": what to take of the control plane. The
+// zero value takes nothing.
 type Spec struct {
 	// CPU is how long its processor time is sampled in the middle of steady load,
 	// in whole seconds; 0 is not at all.
@@ -27,9 +28,6 @@ type Spec struct {
 	// Trace is the length of an execution trace, in whole seconds, taken after CPU.
 	Trace metav1.Duration `json:"trace" role:"load"`
 }
-
-// DefaultSpec takes no profiles.
-func DefaultSpec() Spec { return Spec{} }
 
 // Any reports whether anything is to be taken.
 func (s Spec) Any() bool { return s != Spec{} }

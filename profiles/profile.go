@@ -65,7 +65,6 @@ func Default() Profile {
 			Drain:  metav1.Duration{Duration: 30 * time.Second},
 		},
 		Target: t,
-		Pprof:  hotspot.DefaultSpec(),
 	}
 }
 
