@@ -9,7 +9,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // TestProxiesConnectOverUnixSocketsToo has one of two replicas listen on one. What
@@ -25,7 +24,7 @@ func TestProxiesConnectOverUnixSocketsToo(t *testing.T) {
 		streams := map[*adstest.Server]*adstest.Stream{overTCP: overTCP.Accept(t), overUnix: overUnix.Accept(t)}
 		for _, s := range streams {
 			s.Expect(adstest.CDS)
-			s.Send(adstest.Delta(adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
+			s.Send(adstest.Delta(adstest.CDS, "1", makeCluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 		}
 		eventually(t, "both answered", func() bool { return f.Counts().Responses == 2 })

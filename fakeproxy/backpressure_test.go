@@ -10,7 +10,6 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // A server that reads nothing while it sends must not bring a proxy to a halt:
@@ -56,11 +55,11 @@ func TestProxyStaysConnectedToAServerThatIsSlowToRead(t *testing.T) {
 	s.Expect(adstest.CDS)
 	var clusters []proto.Message
 	for i := range 2000 {
-		clusters = append(clusters, xdstest.Cluster(longName(i), "", time.Second))
+		clusters = append(clusters, makeCluster(longName(i), "", time.Second))
 	}
 	s.Send(adstest.SotW(adstest.CDS, "1", clusters...))
 	for range 50 {
-		s.Send(adstest.SotW(adstest.EDS, "1", xdstest.Endpoints(longName(0), "10.0.0.1:80")))
+		s.Send(adstest.SotW(adstest.EDS, "1", makeEndpoints(longName(0), "10.0.0.1:80")))
 	}
 	for range 51 { // the subscription and 50 ACKs, 200 KB each
 		if r := s.Expect(adstest.EDS); len(r.Names) != len(clusters) {

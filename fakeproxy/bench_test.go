@@ -23,7 +23,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // encoded is a message that was marshalled before.
@@ -191,7 +190,7 @@ func assignment(tb testing.TB, version string, n, offset int) []byte {
 		k := i + offset
 		addrs = append(addrs, fmt.Sprintf("10.%d.%d.%d:8080", k>>16&255, k>>8&255, k&255))
 	}
-	m, err := proto.Marshal(adstest.Delta(adstest.EDS, version, xdstest.Endpoints("svc-0", addrs...)))
+	m, err := proto.Marshal(adstest.Delta(adstest.EDS, version, makeEndpoints("svc-0", addrs...)))
 	if err != nil {
 		tb.Fatal(err)
 	}

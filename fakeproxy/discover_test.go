@@ -19,12 +19,11 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // listenerWith is a listener with filter chains.
 func listenerWith(name string, chains ...*listenerv3.FilterChain) *listenerv3.Listener {
-	l := xdstest.Listener(name)
+	l := makeListener(name)
 	l.FilterChains = chains
 	return l
 }
@@ -44,10 +43,10 @@ func TestProxyIsReadyOnlyWithTheSecretsThatItsResourcesName(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
-			c := xdstest.TLSCluster("a", time.Second, "kubernetes://client", "ca")
+			c := makeTLSCluster("a", time.Second, "kubernetes://client", "ca")
 			c.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}
 			c.EdsClusterConfig = nil
-			roots(t, s, v, "1", []proto.Message{c}, []proto.Message{listenerWith("l", xdstest.TLSChain("kubernetes://server", "ca"))})
+			roots(t, s, v, "1", []proto.Message{c}, []proto.Message{listenerWith("l", makeTLSChain("kubernetes://server", "ca"))})
 			wantNames(t, s.Expect(adstest.SDS), "ca", "kubernetes://client")
 			all := s.Expect(adstest.SDS)
 			if v == xds.SotW {
@@ -55,12 +54,12 @@ func TestProxyIsReadyOnlyWithTheSecretsThatItsResourcesName(t *testing.T) {
 			} else {
 				wantNames(t, all, "kubernetes://server")
 			}
-			s.Send(response(v, adstest.SDS, "1", xdstest.Secret("ca", "x"), xdstest.Secret("kubernetes://client", "y")))
+			s.Send(response(v, adstest.SDS, "1", makeSecret("ca", "x"), makeSecret("kubernetes://client", "y")))
 			wantAck(t, s.Expect(adstest.SDS), "1")
 			if f.Dump(0).Ready {
 				t.Error("ready without the listener's secret")
 			}
-			s.Send(response(v, adstest.SDS, "2", xdstest.Secret("kubernetes://server", "z")))
+			s.Send(response(v, adstest.SDS, "2", makeSecret("kubernetes://server", "z")))
 			wantAck(t, s.Expect(adstest.SDS), "2")
 			eventually(t, "ready", func() bool { return f.Dump(0).Ready })
 		})
@@ -71,15 +70,15 @@ func TestProxyIsReadyOnlyWithTheSecretsThatItsResourcesName(t *testing.T) {
 // the names that go over ADS.
 func TestSecretsOfTheAgentAndOfOtherSourcesAreNotAskedFor(t *testing.T) {
 	_, f, s := one(t, xds.Delta)
-	tls := xdstest.TLS("default", "ROOTCA")
+	tls := makeTLS("default", "ROOTCA")
 	tls.TlsCertificateSdsSecretConfigs = append(tls.TlsCertificateSdsSecretConfigs,
 		&tlsv3.SdsSecretConfig{Name: "file-cert:/a~/b", SdsConfig: tls.GetTlsCertificateSdsSecretConfigs()[0].GetSdsConfig()},
 		&tlsv3.SdsSecretConfig{Name: "elsewhere", SdsConfig: &corev3.ConfigSource{
 			ConfigSourceSpecifier: &corev3.ConfigSource_PathConfigSource{PathConfigSource: &corev3.PathConfigSource{Path: "/x"}},
 		}})
-	chain := xdstest.TLSChain()
+	chain := makeTLSChain()
 	chain.TransportSocket.ConfigType = &corev3.TransportSocket_TypedConfig{
-		TypedConfig: xdstest.Any(&tlsv3.DownstreamTlsContext{CommonTlsContext: tls}),
+		TypedConfig: adstest.Any(&tlsv3.DownstreamTlsContext{CommonTlsContext: tls}),
 	}
 	roots(t, s, xds.Delta, "1", nil, []proto.Message{listenerWith("l", chain)})
 	eventually(t, "ready", func() bool { return f.Dump(0).Ready })
@@ -91,15 +90,15 @@ func TestSecretsOfTheAgentAndOfOtherSourcesAreNotAskedFor(t *testing.T) {
 func TestSecretsAreFoundInWrappedAndMatchedTransportSockets(t *testing.T) {
 	_, _, s := one(t, xds.Delta)
 	socket := func(m proto.Message) *corev3.TransportSocket {
-		return &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: xdstest.Any(m)}}
+		return &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: adstest.Any(m)}}
 	}
-	c := xdstest.Cluster("a", "", time.Second)
+	c := makeCluster("a", "", time.Second)
 	c.TransportSocket = socket(&internalv3.InternalUpstreamTransport{
-		TransportSocket: socket(&tlsv3.UpstreamTlsContext{CommonTlsContext: xdstest.TLS("wrapped")}),
+		TransportSocket: socket(&tlsv3.UpstreamTlsContext{CommonTlsContext: makeTLS("wrapped")}),
 	})
 	c.TransportSocketMatches = []*clusterv3.Cluster_TransportSocketMatch{{
 		Name:            "m",
-		TransportSocket: socket(&quicv3.QuicUpstreamTransport{UpstreamTlsContext: &tlsv3.UpstreamTlsContext{CommonTlsContext: xdstest.TLS("matched")}}),
+		TransportSocket: socket(&quicv3.QuicUpstreamTransport{UpstreamTlsContext: &tlsv3.UpstreamTlsContext{CommonTlsContext: makeTLS("matched")}}),
 	}}
 	s.Expect(adstest.CDS)
 	s.Send(adstest.Delta(adstest.CDS, "1", c))
@@ -113,11 +112,11 @@ func TestSecretIsSharedByClustersAndListeners(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
-			roots(t, s, v, "1", nil, []proto.Message{listenerWith("l", xdstest.TLSChain("s"))})
+			roots(t, s, v, "1", nil, []proto.Message{listenerWith("l", makeTLSChain("s"))})
 			wantNames(t, s.Expect(adstest.SDS), "s")
-			s.Send(response(v, adstest.SDS, "1", xdstest.Secret("s", "x")))
+			s.Send(response(v, adstest.SDS, "1", makeSecret("s", "x")))
 			wantAck(t, s.Expect(adstest.SDS), "1")
-			s.Send(response(v, adstest.CDS, "2", xdstest.TLSCluster("a", time.Second, "s")))
+			s.Send(response(v, adstest.CDS, "2", makeTLSCluster("a", time.Second, "s")))
 			wantAck(t, s.Expect(adstest.CDS), "2")
 			wantNames(t, s.Expect(adstest.EDS), "a")
 			if d := typeDump(f, xds.SDS); len(d.Warming) > 0 || len(d.Resources) != 1 {
@@ -126,7 +125,7 @@ func TestSecretIsSharedByClustersAndListeners(t *testing.T) {
 			s.Send(response(v, adstest.LDS, "3", listenerWith("l")))
 			wantAck(t, s.Expect(adstest.LDS), "3")
 			s.ExpectNone(adstest.SDS, 20*time.Millisecond)
-			s.Send(response(v, adstest.CDS, "4", xdstest.Cluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "4", makeCluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "4")
 			gone := s.Expect(adstest.SDS)
 			if v == xds.Delta && !slices.Equal(gone.Unsubscribe, []string{"s"}) || len(gone.Names) > 0 {
@@ -140,14 +139,14 @@ func TestFilterConfigurationsComeFromEveryKindOfFilter(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
-			l := listenerWith("l", xdstest.FilterChain("http"))
+			l := listenerWith("l", makeFilterChain("http"))
 			l.FilterChains[0].Filters = append([]*listenerv3.Filter{{
-				Name: "network", ConfigType: &listenerv3.Filter_ConfigDiscovery{ConfigDiscovery: xdstest.Discovery()},
+				Name: "network", ConfigType: &listenerv3.Filter_ConfigDiscovery{ConfigDiscovery: makeDiscovery()},
 			}}, l.GetFilterChains()[0].GetFilters()...)
 			l.ListenerFilters = []*listenerv3.ListenerFilter{{
-				Name: "listener", ConfigType: &listenerv3.ListenerFilter_ConfigDiscovery{ConfigDiscovery: xdstest.Discovery()},
+				Name: "listener", ConfigType: &listenerv3.ListenerFilter_ConfigDiscovery{ConfigDiscovery: makeDiscovery()},
 			}}
-			c := xdstest.Cluster("a", "", time.Second)
+			c := makeCluster("a", "", time.Second)
 			c.ClusterDiscoveryType, c.EdsClusterConfig = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, nil
 			roots(t, s, v, "1", []proto.Message{c}, []proto.Message{l})
 			wantNames(t, s.Expect(adstest.ECDS), "http", "listener", "network")
@@ -156,7 +155,7 @@ func TestFilterConfigurationsComeFromEveryKindOfFilter(t *testing.T) {
 					t.Errorf("ready before %s", name)
 				}
 				version := fmt.Sprint(i + 1)
-				s.Send(response(v, adstest.ECDS, version, xdstest.Extension(name, "x")))
+				s.Send(response(v, adstest.ECDS, version, makeExtension(name, "x")))
 				wantAck(t, s.Expect(adstest.ECDS), version)
 			}
 			eventually(t, "ready", func() bool { return f.Dump(0).Ready })
@@ -169,20 +168,20 @@ func TestScopedRoutesAreAskedForAsAWholeAndNameRoutes(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
-			roots(t, s, v, "1", nil, []proto.Message{listenerWith("l", xdstest.ScopedChain())})
+			roots(t, s, v, "1", nil, []proto.Message{listenerWith("l", makeScopedChain())})
 			if r := s.Expect(adstest.SRDS); len(r.Names)+len(r.Unsubscribe) > 0 {
 				t.Errorf("request for scoped routes names %+v", r)
 			}
-			onDemand := xdstest.Scope("later", "r3")
+			onDemand := makeScope("later", "r3")
 			onDemand.OnDemand = true
-			s.Send(response(v, adstest.SRDS, "1", xdstest.Scope("x", "r1"), xdstest.Scope("y", "r2"), onDemand))
+			s.Send(response(v, adstest.SRDS, "1", makeScope("x", "r1"), makeScope("y", "r2"), onDemand))
 			wantAck(t, s.Expect(adstest.SRDS), "1")
 			wantNames(t, s.Expect(adstest.RDS), "r1", "r2")
-			s.Send(response(v, adstest.RDS, "1", xdstest.Route("r1", "one.example"), xdstest.Route("r2", "two.example")))
+			s.Send(response(v, adstest.RDS, "1", makeRoute("r1", "one.example"), makeRoute("r2", "two.example")))
 			wantAck(t, s.Expect(adstest.RDS), "1")
 			eventually(t, "ready", func() bool { return f.Dump(0).Ready })
 			if v == xds.SotW { // the whole state: y is gone
-				s.Send(adstest.SotW(adstest.SRDS, "2", xdstest.Scope("x", "r1")))
+				s.Send(adstest.SotW(adstest.SRDS, "2", makeScope("x", "r1")))
 			} else {
 				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.SRDS, Nonce: "n-2", RemovedResources: []string{"y"}})
 			}
@@ -197,9 +196,9 @@ func TestScopedRoutesAreAskedForAsAWholeAndNameRoutes(t *testing.T) {
 
 func TestScopedRoutesGoWithTheirLastListenerAndComeBack(t *testing.T) {
 	_, f, s := one(t, xds.Delta)
-	roots(t, s, xds.Delta, "1", nil, []proto.Message{listenerWith("l", xdstest.ScopedChain())})
+	roots(t, s, xds.Delta, "1", nil, []proto.Message{listenerWith("l", makeScopedChain())})
 	s.Expect(adstest.SRDS)
-	s.Send(adstest.Delta(adstest.SRDS, "1", xdstest.Scope("x", "r1")))
+	s.Send(adstest.Delta(adstest.SRDS, "1", makeScope("x", "r1")))
 	wantAck(t, s.Expect(adstest.SRDS), "1")
 	wantNames(t, s.Expect(adstest.RDS), "r1")
 	s.Send(adstest.Delta(adstest.LDS, "2", listenerWith("l")))
@@ -210,12 +209,12 @@ func TestScopedRoutesGoWithTheirLastListenerAndComeBack(t *testing.T) {
 	if r := s.Expect(adstest.RDS); !slices.Equal(r.Unsubscribe, []string{"r1"}) {
 		t.Errorf("got %+v, want r1's end", r)
 	}
-	s.Send(adstest.Delta(adstest.SRDS, "2", xdstest.Scope("x", "r1")))
+	s.Send(adstest.Delta(adstest.SRDS, "2", makeScope("x", "r1")))
 	wantAck(t, s.Expect(adstest.SRDS), "2")
 	if d := typeDump(f, xds.SRDS); len(d.Resources) > 0 || d.Asked || f.Counts().OutOfOrder != 1 {
 		t.Errorf("scoped routes nobody asked for: %+v", d)
 	}
-	s.Send(adstest.Delta(adstest.LDS, "3", listenerWith("l", xdstest.ScopedChain())))
+	s.Send(adstest.Delta(adstest.LDS, "3", listenerWith("l", makeScopedChain())))
 	wantAck(t, s.Expect(adstest.LDS), "3")
 	wantNames(t, s.Expect(adstest.SRDS), "*")
 }
@@ -224,8 +223,8 @@ func TestEveryAwaitedTypeHasAnInitialFetchTimeout(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v, fetchTimeout(50*time.Millisecond))
-			l := listenerWith("l", xdstest.Chain("r"), xdstest.TLSChain("s"), xdstest.FilterChain("x"), xdstest.ScopedChain())
-			roots(t, s, v, "1", []proto.Message{xdstest.TLSCluster("a", time.Second, "s")}, []proto.Message{l})
+			l := listenerWith("l", makeChain("r"), makeTLSChain("s"), makeFilterChain("x"), makeScopedChain())
+			roots(t, s, v, "1", []proto.Message{makeTLSCluster("a", time.Second, "s")}, []proto.Message{l})
 			eventually(t, "all timed out", func() bool { return f.Counts().FetchTimeouts == 5 })
 			var stuck []string
 			for _, x := range f.Stuck() {
@@ -266,7 +265,7 @@ func TestZtunnelAsksForAddressesAndAuthorizationsOnly(t *testing.T) {
 	eventually(t, "ready", func() bool { return f.Dump(0).Ready })
 	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.Address, Nonce: "n-2", RemovedResources: []string{"ns/svc"}})
 	wantAck(t, s.Expect(adstest.Address), "2")
-	s.Send(adstest.Delta(adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
+	s.Send(adstest.Delta(adstest.CDS, "1", makeCluster("a", "", time.Second)))
 	eventually(t, "the clusters are ignored", func() bool { return f.Counts().UnknownType == 1 })
 	s.End(nil)
 	s = srv.Accept(t)
@@ -296,7 +295,7 @@ func TestRootTypesAreChecked(t *testing.T) {
 func TestDumpTellsWhatAListenerNames(t *testing.T) {
 	_, f, s := one(t, xds.Delta)
 	s.Expect(adstest.LDS)
-	l := listenerWith("l", xdstest.Chain("r"), xdstest.TLSChain("s"), xdstest.FilterChain("x"), xdstest.ScopedChain())
+	l := listenerWith("l", makeChain("r"), makeTLSChain("s"), makeFilterChain("x"), makeScopedChain())
 	s.Send(adstest.Delta(adstest.LDS, "1", l))
 	wantAck(t, s.Expect(adstest.LDS), "1")
 	r := typeDump(f, xds.LDS).Resources[0]

@@ -20,7 +20,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // hostile are small frames made to do harm, by what they are.
@@ -28,13 +27,13 @@ func hostile(tb testing.TB, v xds.Variant) map[string][]byte {
 	tb.Helper()
 	frames := map[string][]byte{}
 	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
-	add("a name of 1 MB", response(v, adstest.CDS, "1", xdstest.Cluster(strings.Repeat("n", 1<<20), "", time.Second)))
+	add("a name of 1 MB", response(v, adstest.CDS, "1", makeCluster(strings.Repeat("n", 1<<20), "", time.Second)))
 	empty := marshal(tb, adstest.SotW(adstest.CDS, ""))
 	frames["100,000 empty resources"] = append(slices.Clone(empty), bytes.Repeat([]byte{2<<3 | 2, 0}, 100_000)...)
 	frames["100,000 removals"] = append(empty, bytes.Repeat([]byte{6<<3 | 2, 1, 'a'}, 100_000)...)
-	add("another type's resource", response(v, adstest.EDS, "1", xdstest.Cluster("a", "", time.Second)))
-	add("an unknown type", response(v, "type.googleapis.com/no.such.Type", "1", xdstest.Cluster("a", "", time.Second)))
-	whole := marshal(tb, response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)).(proto.Message)) //nolint:forcetypeassert // of response
+	add("another type's resource", response(v, adstest.EDS, "1", makeCluster("a", "", time.Second)))
+	add("an unknown type", response(v, "type.googleapis.com/no.such.Type", "1", makeCluster("a", "", time.Second)))
+	whole := marshal(tb, response(v, adstest.CDS, "1", makeCluster("a", "", time.Second)).(proto.Message)) //nolint:forcetypeassert // of response
 	frames["a truncated Any"] = whole[:len(whole)-20]
 	frames["a length beyond the frame"] = []byte{2<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	return frames
@@ -46,8 +45,8 @@ func hostileAndLarge(tb testing.TB, v xds.Variant) map[string][]byte {
 	frames := hostile(tb, v)
 	add := func(name string, m any) { frames[name] = marshal(tb, m.(proto.Message)) } //nolint:forcetypeassert // of response
 	long := strings.Repeat("n", 1<<20)
-	add("a route name of 1 MB", response(v, adstest.LDS, "1", xdstest.Listener("l", long)))
-	add("a version of 1 MB", response(v, adstest.CDS, long, xdstest.Cluster("a", "", time.Second)))
+	add("a route name of 1 MB", response(v, adstest.LDS, "1", makeListener("l", long)))
+	add("a version of 1 MB", response(v, adstest.CDS, long, makeCluster("a", "", time.Second)))
 	add("a type URL of 1 MB", response(v, long, "1"))
 	var many []proto.Message
 	for i := range 100_000 {
@@ -57,10 +56,10 @@ func hostileAndLarge(tb testing.TB, v xds.Variant) map[string][]byte {
 		add("100,000 resources", response(v, adstest.CDS, "1", many...))
 	}
 	add("10,000 invalid resources", response(v, adstest.RDS, "1", many[:10_000]...))
-	c := xdstest.TLSCluster("a", time.Second, "s")
+	c := makeTLSCluster("a", time.Second, "s")
 	for range 2000 {
 		c.TransportSocket = &corev3.TransportSocket{Name: "s", ConfigType: &corev3.TransportSocket_TypedConfig{
-			TypedConfig: xdstest.Any(&internalv3.InternalUpstreamTransport{TransportSocket: c.GetTransportSocket()}),
+			TypedConfig: adstest.Any(&internalv3.InternalUpstreamTransport{TransportSocket: c.GetTransportSocket()}),
 		}}
 	}
 	add("2,000 transport sockets in one another", response(v, adstest.CDS, "1", c))
@@ -107,11 +106,11 @@ func fuzzing() bool {
 // Whatever a control plane sends: no panic, and the state stays consistent.
 func FuzzHandle(f *testing.F) {
 	for _, url := range allURLs {
-		f.Add(true, marshal(f, adstest.Delta(url, "1")), marshal(f, adstest.Delta(url, "1", xdstest.Listener("l", "r"))))
-		f.Add(false, marshal(f, adstest.SotW(url, "1")), marshal(f, adstest.SotW(url, "1", xdstest.Route("r", "x"))))
+		f.Add(true, marshal(f, adstest.Delta(url, "1")), marshal(f, adstest.Delta(url, "1", makeListener("l", "r"))))
+		f.Add(false, marshal(f, adstest.SotW(url, "1")), marshal(f, adstest.SotW(url, "1", makeRoute("r", "x"))))
 	}
-	f.Add(true, marshal(f, adstest.Delta(adstest.CDS, "1", xdstest.Cluster("a", "", time.Second))),
-		marshal(f, adstest.Delta(adstest.EDS, "1", xdstest.Endpoints("a", "10.0.0.1:80"))))
+	f.Add(true, marshal(f, adstest.Delta(adstest.CDS, "1", makeCluster("a", "", time.Second))),
+		marshal(f, adstest.Delta(adstest.EDS, "1", makeEndpoints("a", "10.0.0.1:80"))))
 	for _, v := range variants {
 		if fuzzing() {
 			break // Megabytes to mutate leave time for nothing else.
@@ -121,8 +120,8 @@ func FuzzHandle(f *testing.F) {
 			f.Add(v == xds.Delta, frames[name], []byte(nil))
 		}
 	}
-	f.Add(false, marshal(f, adstest.SotW(adstest.LDS, "1", xdstest.Listener("l", "r"))),
-		marshal(f, adstest.SotW(adstest.RDS, "1", xdstest.Route("r", "x"))))
+	f.Add(false, marshal(f, adstest.SotW(adstest.LDS, "1", makeListener("l", "r"))),
+		marshal(f, adstest.SotW(adstest.RDS, "1", makeRoute("r", "x"))))
 	f.Fuzz(func(t *testing.T, delta bool, first, second []byte) {
 		v := xds.SotW
 		if delta {
@@ -150,10 +149,10 @@ func TestDamagedFramesDoNoHarm(t *testing.T) {
 	frames := map[xds.Variant][][]byte{}
 	for _, v := range variants {
 		for _, m := range []any{
-			response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second), xdstest.Cluster("b", "x", time.Second)),
-			response(v, adstest.EDS, "1", xdstest.Endpoints("a", "10.0.0.1:80"), xdstest.Endpoints("x", "10.0.0.2:80")),
-			response(v, adstest.LDS, "1", xdstest.Listener("l", "r", "s")),
-			response(v, adstest.RDS, "1", xdstest.Route("r", "x"), xdstest.Route("s", "y")),
+			response(v, adstest.CDS, "1", makeCluster("a", "", time.Second), makeCluster("b", "x", time.Second)),
+			response(v, adstest.EDS, "1", makeEndpoints("a", "10.0.0.1:80"), makeEndpoints("x", "10.0.0.2:80")),
+			response(v, adstest.LDS, "1", makeListener("l", "r", "s")),
+			response(v, adstest.RDS, "1", makeRoute("r", "x"), makeRoute("s", "y")),
 			withTTL(v, "2", nil, time.Minute),
 		} {
 			frames[v] = append(frames[v], marshal(t, m.(proto.Message))) //nolint:forcetypeassert // made above

@@ -17,7 +17,6 @@ import (
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // serveCache serves a go-control-plane cache on loopback.
@@ -51,12 +50,12 @@ func (everyNode) ID(*corev3.Node) string { return "all" }
 // meshOf is a mesh of services with one endpoint each, whose last octet is rev.
 func meshOf(services []string, rev int) map[string][]types.Resource {
 	m := map[string][]types.Resource{
-		adstest.LDS: {xdstest.Listener("l", "r1", "r2")},
-		adstest.RDS: {xdstest.Route("r1", "one.example"), xdstest.Route("r2", "two.example")},
+		adstest.LDS: {makeListener("l", "r1", "r2")},
+		adstest.RDS: {makeRoute("r1", "one.example"), makeRoute("r2", "two.example")},
 	}
 	for _, s := range services {
-		m[adstest.CDS] = append(m[adstest.CDS], xdstest.Cluster(s, "", time.Second))
-		m[adstest.EDS] = append(m[adstest.EDS], xdstest.Endpoints(s, fmt.Sprintf("10.0.0.%d:80", rev)))
+		m[adstest.CDS] = append(m[adstest.CDS], makeCluster(s, "", time.Second))
+		m[adstest.EDS] = append(m[adstest.EDS], makeEndpoints(s, fmt.Sprintf("10.0.0.%d:80", rev)))
 	}
 	return m
 }
@@ -126,7 +125,7 @@ func TestFleetFollowsLinearCaches(t *testing.T) {
 			for url, resources := range meshOf(services, 1) {
 				initial := map[string]types.Resource{}
 				for _, r := range resources {
-					initial[xdstest.Name(r)] = r
+					initial[adstest.Name(r)] = r
 				}
 				caches[url] = cachev3.NewLinearCache(url, cachev3.WithInitialResources(initial))
 				mux.Caches[url] = caches[url]
@@ -135,7 +134,7 @@ func TestFleetFollowsLinearCaches(t *testing.T) {
 			eventually(t, "all ready", func() bool { return f.Counts().Ready == proxies })
 			wantEverywhere(t, f, proxies, services, 1)
 			for _, s := range services {
-				if err := caches[adstest.EDS].UpdateResource(s, xdstest.Endpoints(s, "10.0.0.2:80")); err != nil {
+				if err := caches[adstest.EDS].UpdateResource(s, makeEndpoints(s, "10.0.0.2:80")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -158,15 +157,15 @@ func TestFleetFollowsAMuxCacheOfBothKinds(t *testing.T) {
 			const proxies = 10
 			services := []string{"a", "b"}
 			m := meshOf(services, 1)
-			secret := xdstest.Secret("s", "one")
-			l := xdstest.Listener("l", "r1", "r2")
-			l.FilterChains = append(l.FilterChains, xdstest.TLSChain("s"), xdstest.FilterChain("x"))
+			secret := makeSecret("s", "one")
+			l := makeListener("l", "r1", "r2")
+			l.FilterChains = append(l.FilterChains, makeTLSChain("s"), makeFilterChain("x"))
 			m[adstest.LDS] = []types.Resource{l}
 			snapshots := cachev3.NewSnapshotCache(true, everyNode{}, nil)
 			set := func(version string) {
 				snapshot, err := cachev3.NewSnapshot(version, map[string][]types.Resource{
 					adstest.CDS: m[adstest.CDS], adstest.LDS: m[adstest.LDS], adstest.RDS: m[adstest.RDS],
-					adstest.SDS: {secret}, adstest.ECDS: {xdstest.Extension("x", version)},
+					adstest.SDS: {secret}, adstest.ECDS: {makeExtension("x", version)},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -194,7 +193,7 @@ func TestFleetFollowsAMuxCacheOfBothKinds(t *testing.T) {
 			}
 			for rev := range 2 {
 				for _, s := range services {
-					if err := linear.UpdateResource(s, xdstest.Endpoints(s, fmt.Sprintf("10.0.0.%d:80", rev+1))); err != nil {
+					if err := linear.UpdateResource(s, makeEndpoints(s, fmt.Sprintf("10.0.0.%d:80", rev+1))); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -10,7 +10,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // BenchmarkHandle measures what the fleet does with a received response,
@@ -19,14 +18,14 @@ func BenchmarkHandle(b *testing.B) {
 	const services = 1000
 	names := func(extra ...proto.Message) (clusters, listeners []proto.Message) {
 		for i := range services {
-			clusters = append(clusters, xdstest.Cluster(longName(i), "", time.Second))
-			listeners = append(listeners, xdstest.Listener(longName(i), fmt.Sprint("route-", i%10)))
+			clusters = append(clusters, makeCluster(longName(i), "", time.Second))
+			listeners = append(listeners, makeListener(longName(i), fmt.Sprint("route-", i%10)))
 		}
 		return clusters, append(listeners, extra...)
 	}
 	clusters, _ := names()
 	eds := func(i int) proto.Message {
-		return xdstest.Endpoints(longName(0), fmt.Sprintf("10.%d.%d.%d:80", i>>16&255, i>>8&255, i&255))
+		return makeEndpoints(longName(0), fmt.Sprintf("10.%d.%d.%d:80", i>>16&255, i>>8&255, i&255))
 	}
 	b.Run("sotw EDS of one, first sight", func(b *testing.B) {
 		n := 0
@@ -48,7 +47,7 @@ func BenchmarkHandle(b *testing.B) {
 		var m [proxies][2][]byte
 		for p := range m {
 			for rev := range m[p] {
-				_, l := names(xdstest.Listener(fmt.Sprintf("inbound-%d-%d", p, rev), "local"))
+				_, l := names(makeListener(fmt.Sprintf("inbound-%d-%d", p, rev), "local"))
 				m[p][rev] = marshal(b, adstest.SotW(adstest.LDS, "1", l...))
 			}
 		}

@@ -18,7 +18,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 func openDescriptors(t *testing.T) int {
@@ -42,7 +41,7 @@ func TestThousandConnectionsLeaveNoGoroutineDescriptorOrMemory(t *testing.T) {
 	for i := range cycles {
 		s := srv.Accept(t)
 		s.Expect(adstest.CDS)
-		s.Send(adstest.Delta(adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
+		s.Send(adstest.Delta(adstest.CDS, "1", makeCluster("a", "", time.Second)))
 		wantAck(t, s.Expect(adstest.CDS), "1")
 		s.End(nil)
 		s.Gone()
@@ -139,8 +138,8 @@ func TestReadyAgainAfterReconnect(t *testing.T) {
 			syncProxy(t, f, s, v)
 			s.End(nil)
 			s = srv.Accept(t)
-			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second), xdstest.Cluster("b", "b-eds", time.Second)))
-			s.Send(response(v, adstest.LDS, "1", xdstest.Listener("l", "r")))
+			s.Send(response(v, adstest.CDS, "1", makeCluster("a", "", time.Second), makeCluster("b", "b-eds", time.Second)))
+			s.Send(response(v, adstest.LDS, "1", makeListener("l", "r")))
 			eventually(t, "ready", func() bool { return f.Counts().Ready == 1 })
 		})
 	}
@@ -157,7 +156,7 @@ func TestSilentServerAfterReconnectLeavesTheProxyReady(t *testing.T) {
 
 // https://github.com/grpc/grpc-go/issues/5790
 func TestResponseOverFourMiBIsReceivedUnlessLimited(t *testing.T) {
-	big := xdstest.Endpoints("a")
+	big := makeEndpoints("a")
 	for _, limit := range []int{0, 1 << 20} {
 		srv := adstest.Start(t, grpc.MaxSendMsgSize(1<<30))
 		f := start(t, config(srv.Addr, xds.Delta, 1, func(c *fakeproxy.Config) { c.Spec.MaxReceiveBytes = limit }))
@@ -180,7 +179,7 @@ func TestReconnectRequestOverFourMiBIsSentAndItsSizeRecorded(t *testing.T) {
 	s := srv.Accept(t)
 	s.Expect(adstest.CDS)
 	name := strings.Repeat("x", 5<<20)
-	s.Send(adstest.SotW(adstest.CDS, "1", xdstest.Cluster("a", name, time.Second)))
+	s.Send(adstest.SotW(adstest.CDS, "1", makeCluster("a", name, time.Second)))
 	wantNames(t, s.Expect(adstest.EDS), name)
 	s.End(nil)
 	wantNames(t, srv.Accept(t).Expect(adstest.EDS), name)
@@ -203,6 +202,6 @@ func TestMalformedFrameEndsTheStreamOnly(t *testing.T) {
 func TestUnknownTypeIsIgnoredAndCounted(t *testing.T) {
 	_, f, s := one(t, xds.SotW)
 	s.Expect(adstest.CDS)
-	s.Send(adstest.SotW("type.googleapis.com/envoy.config.runtime.v3.Runtime", "1", xdstest.Cluster("a", "", time.Second)))
+	s.Send(adstest.SotW("type.googleapis.com/envoy.config.runtime.v3.Runtime", "1", makeCluster("a", "", time.Second)))
 	eventually(t, "counted", func() bool { return f.Counts().UnknownType == 1 })
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // marshal encodes a message that the test made.
@@ -32,14 +31,14 @@ func initialConfig(tb testing.TB, n int) [][]byte {
 	var clusters, assignments []proto.Message
 	for i := range n {
 		name := fmt.Sprintf("outbound|80||svc-%d.ns-%d.svc.cluster.local", i, i%10)
-		clusters = append(clusters, xdstest.Cluster(name, "", time.Second))
-		assignments = append(assignments, xdstest.Endpoints(name, fmt.Sprintf("10.0.%d.%d:80", i>>8, i&255)))
+		clusters = append(clusters, makeCluster(name, "", time.Second))
+		assignments = append(assignments, makeEndpoints(name, fmt.Sprintf("10.0.%d.%d:80", i>>8, i&255)))
 	}
 	return [][]byte{
 		marshal(tb, adstest.Delta(adstest.CDS, "1", clusters...)),
 		marshal(tb, adstest.Delta(adstest.EDS, "1", assignments...)),
-		marshal(tb, adstest.Delta(adstest.LDS, "1", xdstest.Listener("l", "r"))),
-		marshal(tb, adstest.Delta(adstest.RDS, "1", xdstest.Route("r", "example.com"))),
+		marshal(tb, adstest.Delta(adstest.LDS, "1", makeListener("l", "r"))),
+		marshal(tb, adstest.Delta(adstest.RDS, "1", makeRoute("r", "example.com"))),
 	}
 }
 
@@ -85,7 +84,7 @@ func TestTableForgetsWhatNoProxyHolds(t *testing.T) {
 	syncProxy(t, f, s, xds.Delta)
 	for i := range 500 {
 		version := fmt.Sprint(i)
-		s.Send(adstest.Delta(adstest.EDS, version, xdstest.Endpoints("a", fmt.Sprintf("10.1.%d.%d:80", i>>8, i&255))))
+		s.Send(adstest.Delta(adstest.EDS, version, makeEndpoints("a", fmt.Sprintf("10.1.%d.%d:80", i>>8, i&255))))
 		wantAck(t, s.Expect(adstest.EDS), version)
 	}
 	eventually(t, "the table is small", func() bool {

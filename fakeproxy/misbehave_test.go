@@ -14,7 +14,6 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // misbehaving changes the spec of a fleet under test.
@@ -36,12 +35,12 @@ func TestInjectedNacksChooseByTypeAndName(t *testing.T) {
 				{"outbound|80||a.ns", true}, {"my-canary-1", true}, {"outbound|8080||a.ns", false}, {"xoutbound|80|", false},
 			} {
 				version := fmt.Sprint(i)
-				s.Send(response(v, adstest.CDS, version, xdstest.Cluster("plain", "", time.Second), xdstest.Cluster(tc.name, "", time.Second)))
+				s.Send(response(v, adstest.CDS, version, makeCluster("plain", "", time.Second), makeCluster(tc.name, "", time.Second)))
 				if r := s.Expect(adstest.CDS); (r.Error != "") != tc.nacked {
 					t.Errorf("%s: answer %+v, want a NACK: %v", tc.name, r, tc.nacked)
 				}
 			}
-			s.Send(response(v, adstest.LDS, "1", xdstest.Listener("canary")))
+			s.Send(response(v, adstest.LDS, "1", makeListener("canary")))
 			s.Expect(adstest.LDS)
 			wantAck(t, s.Expect(adstest.LDS), "1")
 			if c := f.Counts(); c.NacksInjected != 2 {
@@ -152,7 +151,7 @@ func TestSlowReaderLeavesTheBytesInItsSocket(t *testing.T) {
 	})))
 	var clusters []proto.Message
 	for i := range 80 {
-		clusters = append(clusters, xdstest.Cluster(longName(i), "", time.Second))
+		clusters = append(clusters, makeCluster(longName(i), "", time.Second))
 	}
 	m := adstest.SotW(adstest.CDS, "1", clusters...)
 	size := proto.Size(m)
@@ -237,7 +236,7 @@ func TestHalfOpenFromReadyFallsSilentThen(t *testing.T) {
 				s.HalfOpen = misbehave.HalfOpen{Share: 1, From: misbehave.FromReady}
 			}))
 			syncProxy(t, f, s, v)
-			s.Send(response(v, adstest.EDS, "2", xdstest.Endpoints("a")))
+			s.Send(response(v, adstest.EDS, "2", makeEndpoints("a")))
 			s.ExpectNone(adstest.EDS, 50*time.Millisecond)
 			srv.Stop() // which a peer that has vanished does not notice
 			time.Sleep(20 * time.Millisecond)

@@ -15,7 +15,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // versioned is a resource of the model server.
@@ -111,7 +110,7 @@ func (m *model) push(url string, names, removed []string) {
 	for _, n := range names {
 		v := m.truth[url][n]
 		resources = append(resources, v.message)
-		d.Resources = append(d.Resources, &discoveryv3.Resource{Name: n, Version: v.version, Resource: xdstest.Any(v.message)})
+		d.Resources = append(d.Resources, &discoveryv3.Resource{Name: n, Version: v.version, Resource: adstest.Any(v.message)})
 		m.held[url][n] = v
 	}
 	for _, n := range removed {
@@ -213,7 +212,7 @@ func (m *model) follow(parent string, changed []string) {
 // reject sends an invalid update and takes its NACK.
 func (m *model) reject() {
 	nonce := m.next()
-	bad := &clusterv3.Cluster{Name: "c0", AltStatName: "bad", ConnectTimeout: xdstest.Cluster("", "", -time.Second).ConnectTimeout}
+	bad := &clusterv3.Cluster{Name: "c0", AltStatName: "bad", ConnectTimeout: makeCluster("", "", -time.Second).ConnectTimeout}
 	if m.variant == xds.SotW {
 		m.stream.Send(adstest.SotW(adstest.CDS, nonce, bad))
 	} else {
@@ -291,7 +290,7 @@ func (m *model) check() {
 		}
 		for _, r := range td.Resources {
 			w, ok := want[r.Name]
-			if !ok || !bytes.Equal(r.Content, marshal(m.t, xdstest.Any(w.message))) ||
+			if !ok || !bytes.Equal(r.Content, marshal(m.t, adstest.Any(w.message))) ||
 				m.variant == xds.Delta && r.Version != w.version {
 				m.t.Fatalf("%s: holds %q version %q, want version %q (wanted at all: %v)", td.Type, r.Name, r.Version, w.version, ok)
 			}

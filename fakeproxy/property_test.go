@@ -12,7 +12,6 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // edit is a change of one resource; without one it is a removal.
@@ -29,51 +28,51 @@ func drawEdit(r *rapid.T) edit {
 	case 0:
 		service := fmt.Sprint("e", rapid.IntRange(0, 3).Draw(r, "service"))
 		return edit{
-			adstest.CDS, name("c"), xdstest.Cluster(name("c"), service, time.Duration(rev)*time.Second),
+			adstest.CDS, name("c"), makeCluster(name("c"), service, time.Duration(rev)*time.Second),
 			map[string][]string{adstest.EDS: {service}},
 		}
 	case 1:
 		secret := fmt.Sprint("s", rev%2)
 		return edit{
-			adstest.CDS, name("c"), xdstest.TLSCluster(name("c"), time.Duration(rev)*time.Second, "default", secret),
+			adstest.CDS, name("c"), makeTLSCluster(name("c"), time.Duration(rev)*time.Second, "default", secret),
 			map[string][]string{adstest.EDS: {name("c")}, adstest.SDS: {secret}},
 		}
 	case 2:
 		return edit{url: adstest.CDS, name: name("c")}
 	case 3, 4:
 		service := fmt.Sprint(rapid.SampledFrom([]string{"e", "c"}).Draw(r, "service kind"), n)
-		return edit{adstest.EDS, service, xdstest.Endpoints(service, fmt.Sprintf("10.0.0.%d:80", rev)), nil}
+		return edit{adstest.EDS, service, makeEndpoints(service, fmt.Sprintf("10.0.0.%d:80", rev)), nil}
 	case 5, 6:
 		return drawListener(r, name("l"), rev)
 	case 7:
 		return edit{url: adstest.LDS, name: name("l")}
 	case 8:
 		route := fmt.Sprint("r", rev%3)
-		return edit{adstest.SRDS, name("scope"), xdstest.Scope(name("scope"), route), map[string][]string{adstest.RDS: {route}}}
+		return edit{adstest.SRDS, name("scope"), makeScope(name("scope"), route), map[string][]string{adstest.RDS: {route}}}
 	case 9:
 		return edit{url: adstest.SRDS, name: name("scope")}
 	case 10:
-		return edit{adstest.RDS, fmt.Sprint("r", rev%3), xdstest.Route(fmt.Sprint("r", rev%3), fmt.Sprintf("%d.example", n)), nil}
+		return edit{adstest.RDS, fmt.Sprint("r", rev%3), makeRoute(fmt.Sprint("r", rev%3), fmt.Sprintf("%d.example", n)), nil}
 	default:
 		if rev%2 == 0 {
-			return edit{adstest.ECDS, name("x"), xdstest.Extension(name("x"), fmt.Sprint(rev)), nil}
+			return edit{adstest.ECDS, name("x"), makeExtension(name("x"), fmt.Sprint(rev)), nil}
 		}
-		return edit{adstest.SDS, fmt.Sprint("s", n%2), xdstest.Secret(fmt.Sprint("s", n%2), fmt.Sprint(rev)), nil}
+		return edit{adstest.SDS, fmt.Sprint("s", n%2), makeSecret(fmt.Sprint("s", n%2), fmt.Sprint(rev)), nil}
 	}
 }
 
 func drawListener(r *rapid.T, name string, rev int) edit {
-	l := xdstest.Listener(name, fmt.Sprint("r", rev%3), "r0")
+	l := makeListener(name, fmt.Sprint("r", rev%3), "r0")
 	e := edit{adstest.LDS, name, l, map[string][]string{adstest.RDS: {fmt.Sprint("r", rev%3), "r0"}}}
 	switch rapid.IntRange(0, 3).Draw(r, "listener") {
 	case 0:
-		l.FilterChains = append(l.FilterChains, xdstest.TLSChain("s0"))
+		l.FilterChains = append(l.FilterChains, makeTLSChain("s0"))
 		e.children[adstest.SDS] = []string{"s0"}
 	case 1:
-		l.FilterChains = append(l.FilterChains, xdstest.FilterChain("x0", "x1"))
+		l.FilterChains = append(l.FilterChains, makeFilterChain("x0", "x1"))
 		e.children[adstest.ECDS] = []string{"x0", "x1"}
 	case 2:
-		l.FilterChains = append(l.FilterChains, xdstest.ScopedChain())
+		l.FilterChains = append(l.FilterChains, makeScopedChain())
 		e.children[adstest.SRDS] = []string{"*"}
 	}
 	return e

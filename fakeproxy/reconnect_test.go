@@ -12,14 +12,13 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // https://github.com/envoyproxy/envoy/issues/20699 and 16063
 func TestReconnectTellsTheVersionsLastAcceptedAndNoNamesForWildcards(t *testing.T) {
 	srv, f, s := one(t, xds.Delta)
 	syncProxy(t, f, s, xds.Delta)
-	s.Send(adstest.Delta(adstest.CDS, "2", xdstest.Cluster("b", "b-eds", time.Second)))
+	s.Send(adstest.Delta(adstest.CDS, "2", makeCluster("b", "b-eds", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "2")
 	s.End(nil)
 	s = srv.Accept(t)
@@ -62,7 +61,7 @@ func TestChildGoesWithItsLastParentAndIsNotAskedForAgain(t *testing.T) {
 			syncProxy(t, f, s, v)
 			if v == xds.SotW {
 				s.Send(adstest.SotW(adstest.LDS, "2"))
-				s.Send(adstest.SotW(adstest.CDS, "2", xdstest.Cluster("b", "b-eds", time.Second)))
+				s.Send(adstest.SotW(adstest.CDS, "2", makeCluster("b", "b-eds", time.Second)))
 			} else {
 				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.LDS, Nonce: "n-2", RemovedResources: []string{"l"}})
 				s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-2", RemovedResources: []string{"a"}})
@@ -93,7 +92,7 @@ func TestStreamAfterNackAndGoAwayStartsWithAllRootTypes(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			srv, f, s := one(t, v)
 			syncProxy(t, f, s, v)
-			s.Send(response(v, adstest.CDS, "2", xdstest.Cluster("bad", "", -time.Second)))
+			s.Send(response(v, adstest.CDS, "2", makeCluster("bad", "", -time.Second)))
 			if nack := s.Expect(adstest.CDS); nack.Error == "" {
 				t.Errorf("got %+v, want a NACK", nack)
 			}
@@ -102,7 +101,7 @@ func TestStreamAfterNackAndGoAwayStartsWithAllRootTypes(t *testing.T) {
 				defer close(left)
 				srv.GoAway()
 			}()
-			s.Send(response(v, adstest.EDS, "2", xdstest.Endpoints("a"))) // the stream lives on for now
+			s.Send(response(v, adstest.EDS, "2", makeEndpoints("a"))) // the stream lives on for now
 			wantAck(t, s.Expect(adstest.EDS), "2")
 			s.End(nil)
 			<-left
@@ -140,8 +139,8 @@ func TestNothingOfTheOldStreamIsAnsweredOnTheNewOne(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			srv, _, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
-			s.Send(response(v, adstest.CDS, "2", xdstest.Cluster("bad", "", -time.Second)))
+			s.Send(response(v, adstest.CDS, "1", makeCluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "2", makeCluster("bad", "", -time.Second)))
 			s.End(nil)
 			s = srv.Accept(t)
 			for range 2 {
@@ -157,12 +156,12 @@ func TestNothingOfTheOldStreamIsAnsweredOnTheNewOne(t *testing.T) {
 func TestNameSaidToBeMissingIsSubscribedAfreshLater(t *testing.T) {
 	_, _, s := one(t, xds.Delta)
 	s.Expect(adstest.CDS)
-	s.Send(adstest.Delta(adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
+	s.Send(adstest.Delta(adstest.CDS, "1", makeCluster("a", "", time.Second)))
 	wantNames(t, s.Expect(adstest.EDS), "a")
 	s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.EDS, Nonce: "n-1", RemovedResources: []string{"a"}})
 	wantAck(t, s.Expect(adstest.EDS), "1")
 	for _, service := range []string{"b", ""} {
-		s.Send(adstest.Delta(adstest.CDS, "2", xdstest.Cluster("a", service, time.Second)))
+		s.Send(adstest.Delta(adstest.CDS, "2", makeCluster("a", service, time.Second)))
 		r := s.Expect(adstest.EDS)
 		if len(r.Names) != 1 || len(r.Unsubscribe) != 1 || r.Names[0] == r.Unsubscribe[0] || r.Nonce != "" {
 			t.Errorf("got %+v, want a subscription to one name and the other's end", r)
@@ -177,11 +176,11 @@ func TestRejectedUpdateRefreshesNoTTL(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(withTTL(v, "1", xdstest.Cluster("a", "", time.Second), lifetime))
+			s.Send(withTTL(v, "1", makeCluster("a", "", time.Second), lifetime))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			time.Sleep(lifetime / 2)
-			bad := withTTL(v, "2", xdstest.Cluster("a", "", time.Second), time.Hour)
-			s.Send(and(bad, xdstest.Cluster("bad", "", -time.Second)))
+			bad := withTTL(v, "2", makeCluster("a", "", time.Second), time.Hour)
+			s.Send(and(bad, makeCluster("bad", "", -time.Second)))
 			if nack := s.Expect(adstest.CDS); !strings.Contains(nack.Error, "bad") {
 				t.Errorf("got %+v, want a NACK", nack)
 			}

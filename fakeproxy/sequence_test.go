@@ -13,7 +13,6 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // want is every field of a request. A NACK is one with a code.
@@ -110,43 +109,43 @@ func TestRequestsOfAScriptedSessionAreWhatTheRulesGive(t *testing.T) {
 }
 
 func (c *script) clusters() {
-	c.send(adstest.CDS, "1", xdstest.TLSCluster("a", time.Second, "s1", "ROOTCA"))
+	c.send(adstest.CDS, "1", makeTLSCluster("a", time.Second, "s1", "ROOTCA"))
 	check(c.t, c.s, "clusters", c.ack(adstest.CDS, "1"),
 		want{url: adstest.EDS, names: []string{"a"}}, want{url: adstest.SDS, names: []string{"s1"}})
-	c.send(adstest.EDS, "1", xdstest.Endpoints("a", "10.0.0.1:80"))
+	c.send(adstest.EDS, "1", makeEndpoints("a", "10.0.0.1:80"))
 	check(c.t, c.s, "endpoints", c.ack(adstest.EDS, "1", "a"))
-	c.send(adstest.SDS, "1", xdstest.Secret("s1", "one"))
+	c.send(adstest.SDS, "1", makeSecret("s1", "one"))
 	check(c.t, c.s, "secret", c.ack(adstest.SDS, "1", "s1"))
 }
 
 func (c *script) listeners() {
-	l := xdstest.Listener("l", "r1")
-	l.FilterChains = append(l.FilterChains, xdstest.TLSChain("s1"), xdstest.FilterChain("x"), xdstest.ScopedChain())
+	l := makeListener("l", "r1")
+	l.FilterChains = append(l.FilterChains, makeTLSChain("s1"), makeFilterChain("x"), makeScopedChain())
 	c.send(adstest.LDS, "1", l)
 	check(c.t, c.s, "listeners", c.ack(adstest.LDS, "1"), want{url: adstest.SRDS},
 		want{url: adstest.RDS, names: []string{"r1"}}, want{url: adstest.ECDS, names: []string{"x"}})
-	c.send(adstest.RDS, "1", xdstest.Route("r1", "one.example"))
+	c.send(adstest.RDS, "1", makeRoute("r1", "one.example"))
 	check(c.t, c.s, "route", c.ack(adstest.RDS, "1", "r1"))
-	c.send(adstest.SRDS, "1", xdstest.Scope("scope", "r2"))
+	c.send(adstest.SRDS, "1", makeScope("scope", "r2"))
 	check(c.t, c.s, "scopes", c.ack(adstest.SRDS, "1"), c.more(adstest.RDS, "1", []string{"r2"}, nil, []string{"r1", "r2"}))
-	c.send(adstest.RDS, "2", xdstest.Route("r2", "two.example"))
+	c.send(adstest.RDS, "2", makeRoute("r2", "two.example"))
 	check(c.t, c.s, "second route", c.ack(adstest.RDS, "2", "r1", "r2"))
-	c.send(adstest.ECDS, "1", xdstest.Extension("x", "one"))
+	c.send(adstest.ECDS, "1", makeExtension("x", "one"))
 	check(c.t, c.s, "extension", c.ack(adstest.ECDS, "1", "x"))
 }
 
 // update adds a cluster and changes nothing of the other.
 func (c *script) update() {
-	a, b := xdstest.TLSCluster("a", time.Second, "s1", "ROOTCA"), xdstest.Cluster("b", "b-eds", time.Second)
+	a, b := makeTLSCluster("a", time.Second, "s1", "ROOTCA"), makeCluster("b", "b-eds", time.Second)
 	c.send(adstest.CDS, "2", a, b)
 	check(c.t, c.s, "added cluster", c.ack(adstest.CDS, "2"),
 		c.more(adstest.EDS, "1", []string{"b-eds"}, nil, []string{"a", "b-eds"}))
-	c.send(adstest.EDS, "2", xdstest.Endpoints("b-eds", "10.0.0.2:80"))
+	c.send(adstest.EDS, "2", makeEndpoints("b-eds", "10.0.0.2:80"))
 	check(c.t, c.s, "endpoints of the added cluster", c.ack(adstest.EDS, "2", "a", "b-eds"))
 }
 
 func (c *script) reject() {
-	c.send(adstest.CDS, "3", xdstest.Cluster("bad", "", -time.Second))
+	c.send(adstest.CDS, "3", makeCluster("bad", "", -time.Second))
 	nack := c.ack(adstest.CDS, "3")
 	nack.code = codes.Internal
 	if c.v == xds.SotW {
@@ -159,7 +158,7 @@ func (c *script) reject() {
 // is the listener's too.
 func (c *script) remove() {
 	if c.v == xds.SotW {
-		c.send(adstest.CDS, "4", xdstest.Cluster("b", "b-eds", time.Second))
+		c.send(adstest.CDS, "4", makeCluster("b", "b-eds", time.Second))
 	} else {
 		c.s.Send(&discoveryv3.DeltaDiscoveryResponse{TypeUrl: adstest.CDS, Nonce: "n-4", RemovedResources: []string{"a"}})
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // stopsInTime stops a fleet, which must not wait for its peer.
@@ -173,14 +172,14 @@ func TestFleetStopsThoughThePeerStopsReading(t *testing.T) {
 	s.Expect(adstest.CDS)
 	var clusters []proto.Message
 	for i := range 2000 {
-		clusters = append(clusters, xdstest.Cluster(longName(i), "", time.Second))
+		clusters = append(clusters, makeCluster(longName(i), "", time.Second))
 	}
 	s.Send(adstest.SotW(adstest.CDS, "1", clusters...))
 	s.Expect(adstest.EDS)
 	stalled.Store(true)
 	const pushes = 200 // each is answered with all names, 200 KB
 	for range pushes {
-		s.Send(adstest.SotW(adstest.EDS, "1", xdstest.Endpoints(longName(0), "10.0.0.1:80")))
+		s.Send(adstest.SotW(adstest.EDS, "1", makeEndpoints(longName(0), "10.0.0.1:80")))
 	}
 	eventually(t, "all received", func() bool { return f.Counts().Responses == pushes+1 })
 	settled(t, "the socket is full", func() int64 { _, out := f.WireBytes(); return out })

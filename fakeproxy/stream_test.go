@@ -14,7 +14,6 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,15 +34,15 @@ func syncProxy(t *testing.T, f *fleet, s *adstest.Stream, v xds.Variant) {
 	t.Helper()
 	s.Expect(adstest.CDS)
 	s.Expect(adstest.LDS)
-	s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second), xdstest.Cluster("b", "b-eds", time.Second)))
+	s.Send(response(v, adstest.CDS, "1", makeCluster("a", "", time.Second), makeCluster("b", "b-eds", time.Second)))
 	wantAck(t, s.Expect(adstest.CDS), "1")
 	wantNames(t, s.Expect(adstest.EDS), "a", "b-eds")
-	s.Send(response(v, adstest.EDS, "1", xdstest.Endpoints("a", "10.0.0.1:80"), xdstest.Endpoints("b-eds")))
+	s.Send(response(v, adstest.EDS, "1", makeEndpoints("a", "10.0.0.1:80"), makeEndpoints("b-eds")))
 	wantAck(t, s.Expect(adstest.EDS), "1")
-	s.Send(response(v, adstest.LDS, "1", xdstest.Listener("l", "r")))
+	s.Send(response(v, adstest.LDS, "1", makeListener("l", "r")))
 	wantAck(t, s.Expect(adstest.LDS), "1")
 	wantNames(t, s.Expect(adstest.RDS), "r")
-	s.Send(response(v, adstest.RDS, "1", xdstest.Route("r", "example.com")))
+	s.Send(response(v, adstest.RDS, "1", makeRoute("r", "example.com")))
 	wantAck(t, s.Expect(adstest.RDS), "1")
 	eventually(t, "ready", func() bool { return f.Counts().Ready == 1 })
 }
@@ -91,7 +90,7 @@ func TestInvalidResourceIsRejectedByNameAndNothingAdvances(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			srv, f, s := one(t, v)
 			syncProxy(t, f, s, v)
-			bad := xdstest.Cluster("c", "", -time.Second)
+			bad := makeCluster("c", "", -time.Second)
 			s.Send(response(v, adstest.CDS, "2", bad))
 			nack := s.Expect(adstest.CDS)
 			if !strings.Contains(nack.Error, `cds resource "c"`) || nack.Nonce != "n-2" {
@@ -116,12 +115,12 @@ func TestUndecodableResourceIsRejected(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			syncProxy(t, f, s, v)
-			m := adstest.SotW(adstest.EDS, "2", xdstest.Endpoints("a"))
+			m := adstest.SotW(adstest.EDS, "2", makeEndpoints("a"))
 			m.Resources[0].Value = []byte{0xff, 0xff}
 			if v == xds.SotW {
 				s.Send(m)
 			} else {
-				d := adstest.Delta(adstest.EDS, "2", xdstest.Endpoints("a"))
+				d := adstest.Delta(adstest.EDS, "2", makeEndpoints("a"))
 				d.Resources[0].Resource.Value = []byte{0xff, 0xff}
 				s.Send(d)
 			}
@@ -143,7 +142,7 @@ func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
 	s.Expect(adstest.LDS)
 	s.Send(adstest.Delta(adstest.CDS, "1"))
 	wantAck(t, s.Expect(adstest.CDS), "1")
-	s.Send(adstest.Delta(adstest.LDS, "1", xdstest.Listener("l", "r")))
+	s.Send(adstest.Delta(adstest.LDS, "1", makeListener("l", "r")))
 	if nack := s.Expect(adstest.LDS); nack.Error == "" || nack.Nonce != "n-1" {
 		t.Errorf("got %+v, want a NACK", nack)
 	}
@@ -156,7 +155,7 @@ func TestInjectedNacksAreSaidToBeSo(t *testing.T) {
 func TestUsableEndpointsAreWhatCounts(t *testing.T) {
 	_, f, s := one(t, xds.Delta)
 	syncProxy(t, f, s, xds.Delta)
-	a := xdstest.Endpoints("a", "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80")
+	a := makeEndpoints("a", "10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80")
 	a.Endpoints[0].LbEndpoints[0].HealthStatus = 2 // UNHEALTHY
 	a.Endpoints[0].LbEndpoints[1].HealthStatus = 3 // DRAINING
 	s.Send(adstest.Delta(adstest.EDS, "2", a))

@@ -12,7 +12,6 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // https://github.com/envoyproxy/go-control-plane/issues/358
@@ -22,10 +21,10 @@ func TestHeartbeatRefreshesAndOnExpiryTheResourceGoes(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(response(v, adstest.CDS, "1", xdstest.Cluster("a", "", time.Second)))
+			s.Send(response(v, adstest.CDS, "1", makeCluster("a", "", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			s.Expect(adstest.EDS)
-			s.Send(and(withTTL(v, "2", xdstest.Cluster("a", "", time.Second), lifetime), xdstest.Cluster("b", "a", time.Second)))
+			s.Send(and(withTTL(v, "2", makeCluster("a", "", time.Second), lifetime), makeCluster("b", "a", time.Second)))
 			wantAck(t, s.Expect(adstest.CDS), "2")
 			for _, version := range []string{"3", "4", "5"} {
 				time.Sleep(lifetime / 2)
@@ -48,7 +47,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			_, f, s := one(t, v)
 			s.Expect(adstest.CDS)
-			s.Send(withTTL(v, "1", xdstest.Cluster("a", "", time.Second), 50*time.Millisecond))
+			s.Send(withTTL(v, "1", makeCluster("a", "", time.Second), 50*time.Millisecond))
 			wantAck(t, s.Expect(adstest.CDS), "1")
 			wantNames(t, s.Expect(adstest.EDS), "a")
 			gone := s.Expect(adstest.EDS)
@@ -64,7 +63,7 @@ func TestChildrenOfAnExpiredResourceAreUnsubscribed(t *testing.T) {
 func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 	r := &discoveryv3.Resource{Name: "a", Version: version, Ttl: durationpb.New(d)}
 	if m, ok := c.(interface{ GetName() string }); ok && m != nil {
-		r.Resource = xdstest.Any(xdstest.Cluster(m.GetName(), "", time.Second))
+		r.Resource = adstest.Any(makeCluster(m.GetName(), "", time.Second))
 	}
 	if v == xds.SotW {
 		return adstest.SotW(adstest.CDS, version, r)
@@ -76,9 +75,9 @@ func withTTL(v xds.Variant, version string, c any, d time.Duration) any {
 func and(response any, r proto.Message) any {
 	switch m := response.(type) {
 	case *discoveryv3.DiscoveryResponse:
-		m.Resources = append(m.Resources, xdstest.Any(r))
+		m.Resources = append(m.Resources, adstest.Any(r))
 	case *discoveryv3.DeltaDiscoveryResponse:
-		m.Resources = append(m.Resources, &discoveryv3.Resource{Name: xdstest.Name(r), Resource: xdstest.Any(r)})
+		m.Resources = append(m.Resources, &discoveryv3.Resource{Name: adstest.Name(r), Resource: adstest.Any(r)})
 	}
 	return response
 }

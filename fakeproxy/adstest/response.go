@@ -1,11 +1,11 @@
 package adstest
 
 import (
+	"fmt"
+
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
-
-	"github.com/xdsbench/xdsbench/fakeproxy/xdstest"
 )
 
 // The type URLs that proxies ask for; the last two are those of ztunnel.
@@ -25,7 +25,7 @@ const (
 func SotW(typeURL, version string, resources ...proto.Message) *discoveryv3.DiscoveryResponse {
 	r := &discoveryv3.DiscoveryResponse{TypeUrl: typeURL, VersionInfo: version, Nonce: "n-" + version}
 	for _, m := range resources {
-		r.Resources = append(r.Resources, xdstest.Any(m))
+		r.Resources = append(r.Resources, Any(m))
 	}
 	return r
 }
@@ -34,7 +34,7 @@ func SotW(typeURL, version string, resources ...proto.Message) *discoveryv3.Disc
 func Delta(typeURL, version string, resources ...proto.Message) *discoveryv3.DeltaDiscoveryResponse {
 	r := &discoveryv3.DeltaDiscoveryResponse{TypeUrl: typeURL, SystemVersionInfo: version, Nonce: "n-" + version}
 	for _, m := range resources {
-		r.Resources = append(r.Resources, &discoveryv3.Resource{Name: xdstest.Name(m), Version: version, Resource: xdstest.Any(m)})
+		r.Resources = append(r.Resources, &discoveryv3.Resource{Name: Name(m), Version: version, Resource: Any(m)})
 	}
 	return r
 }
@@ -56,4 +56,24 @@ func Garbage(b string) *discoveryv3.DeltaDiscoveryResponse {
 	m := new(discoveryv3.DeltaDiscoveryResponse)
 	m.ProtoReflect().SetUnknown([]byte(b))
 	return m
+}
+
+// Any packs a message deterministically. It panics if it cannot be encoded.
+func Any(m proto.Message) *anypb.Any {
+	a := new(anypb.Any)
+	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// Name is the name of a resource.
+func Name(m proto.Message) string {
+	switch m := m.(type) {
+	case interface{ GetClusterName() string }:
+		return m.GetClusterName()
+	case interface{ GetName() string }:
+		return m.GetName()
+	}
+	panic(fmt.Sprintf("a %T has no name", m))
 }

@@ -1,4 +1,4 @@
-package xdstest
+package fakeproxy_test
 
 import (
 	"time"
@@ -11,30 +11,32 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
-// TLSCluster is an EDS cluster whose transport socket takes secrets from ADS.
-func TLSCluster(name string, timeout time.Duration, secrets ...string) *clusterv3.Cluster {
-	c := Cluster(name, "", timeout)
-	c.TransportSocket = socket(&tlsv3.UpstreamTlsContext{CommonTlsContext: TLS(secrets...)})
+// makeTLSCluster is an EDS cluster whose transport socket takes secrets from ADS.
+func makeTLSCluster(name string, timeout time.Duration, secrets ...string) *clusterv3.Cluster {
+	c := makeCluster(name, "", timeout)
+	c.TransportSocket = socket(&tlsv3.UpstreamTlsContext{CommonTlsContext: makeTLS(secrets...)})
 	return c
 }
 
-// TLSChain is a filter chain whose transport socket takes secrets from ADS.
-func TLSChain(secrets ...string) *listenerv3.FilterChain {
-	return &listenerv3.FilterChain{TransportSocket: socket(&tlsv3.DownstreamTlsContext{CommonTlsContext: TLS(secrets...)})}
+// makeTLSChain is a filter chain whose transport socket takes secrets from ADS.
+func makeTLSChain(secrets ...string) *listenerv3.FilterChain {
+	return &listenerv3.FilterChain{TransportSocket: socket(&tlsv3.DownstreamTlsContext{CommonTlsContext: makeTLS(secrets...)})}
 }
 
 func socket(config proto.Message) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
 		Name:       "envoy.transport_sockets.tls",
-		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Any(config)},
+		ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: adstest.Any(config)},
 	}
 }
 
-// TLS takes the first secret for its certificate and the others, of which there
+// makeTLS takes the first secret for its certificate and the others, of which there
 // may be one, to validate its peer.
-func TLS(secrets ...string) *tlsv3.CommonTlsContext {
+func makeTLS(secrets ...string) *tlsv3.CommonTlsContext {
 	c := new(tlsv3.CommonTlsContext)
 	for i, name := range secrets {
 		s := &tlsv3.SdsSecretConfig{Name: name, SdsConfig: ads()}
@@ -52,41 +54,41 @@ func TLS(secrets ...string) *tlsv3.CommonTlsContext {
 	return c
 }
 
-// Secret is a certificate with a text in place of its chain.
-func Secret(name, text string) *tlsv3.Secret {
+// makeSecret is a certificate with a text in place of its chain.
+func makeSecret(name, text string) *tlsv3.Secret {
 	chain := &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: text}}
 	return &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: chain}}}
 }
 
-// FilterChain has an HTTP connection manager with an inline route and HTTP
+// makeFilterChain has an HTTP connection manager with an inline route and HTTP
 // filters whose configuration comes from ECDS.
-func FilterChain(extensions ...string) *listenerv3.FilterChain {
+func makeFilterChain(extensions ...string) *listenerv3.FilterChain {
 	h := &hcmv3.HttpConnectionManager{
 		StatPrefix:     "test",
-		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: Route("inline", "*")},
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: makeRoute("inline", "*")},
 	}
 	for _, name := range extensions {
 		h.HttpFilters = append(h.HttpFilters, &hcmv3.HttpFilter{
-			Name: name, ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: Discovery()},
+			Name: name, ConfigType: &hcmv3.HttpFilter_ConfigDiscovery{ConfigDiscovery: makeDiscovery()},
 		})
 	}
 	return managerChain(h)
 }
 
-// Discovery is the source of a filter's configuration: ADS.
-func Discovery() *corev3.ExtensionConfigSource {
+// makeDiscovery is the source of a filter's configuration: ADS.
+func makeDiscovery() *corev3.ExtensionConfigSource {
 	return &corev3.ExtensionConfigSource{
 		ConfigSource: ads(), TypeUrls: []string{"type.googleapis.com/google.protobuf.StringValue"},
 	}
 }
 
-// Extension is the configuration of a filter.
-func Extension(name, value string) *corev3.TypedExtensionConfig {
-	return &corev3.TypedExtensionConfig{Name: name, TypedConfig: Any(wrapperspb.String(value))}
+// makeExtension is the configuration of a filter.
+func makeExtension(name, value string) *corev3.TypedExtensionConfig {
+	return &corev3.TypedExtensionConfig{Name: name, TypedConfig: adstest.Any(wrapperspb.String(value))}
 }
 
-// ScopedChain has an HTTP connection manager that takes its routes from SRDS.
-func ScopedChain() *listenerv3.FilterChain {
+// makeScopedChain has an HTTP connection manager that takes its routes from SRDS.
+func makeScopedChain() *listenerv3.FilterChain {
 	return managerChain(&hcmv3.HttpConnectionManager{
 		StatPrefix: "test",
 		RouteSpecifier: &hcmv3.HttpConnectionManager_ScopedRoutes{ScopedRoutes: &hcmv3.ScopedRoutes{
@@ -106,8 +108,8 @@ func ScopedChain() *listenerv3.FilterChain {
 	})
 }
 
-// Scope is a scoped route configuration that names a route configuration.
-func Scope(name, route string) *routev3.ScopedRouteConfiguration {
+// makeScope is a scoped route configuration that names a route configuration.
+func makeScope(name, route string) *routev3.ScopedRouteConfiguration {
 	return &routev3.ScopedRouteConfiguration{
 		Name: name, RouteConfigurationName: route,
 		Key: &routev3.ScopedRouteConfiguration_Key{Fragments: []*routev3.ScopedRouteConfiguration_Key_Fragment{{

@@ -1,7 +1,6 @@
-package xdstest
+package fakeproxy_test
 
 import (
-	"fmt"
 	"net"
 	"strconv"
 	"time"
@@ -12,17 +11,17 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
 )
 
 func ads() *corev3.ConfigSource {
 	return &corev3.ConfigSource{ConfigSourceSpecifier: &corev3.ConfigSource_Ads{Ads: &corev3.AggregatedConfigSource{}}}
 }
 
-// Cluster is an EDS cluster. timeout tells one revision of it from another.
-func Cluster(name, serviceName string, timeout time.Duration) *clusterv3.Cluster {
+// makeCluster is an EDS cluster. timeout tells one revision of it from another.
+func makeCluster(name, serviceName string, timeout time.Duration) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
 		Name: name, ConnectTimeout: durationpb.New(timeout),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
@@ -30,8 +29,8 @@ func Cluster(name, serviceName string, timeout time.Duration) *clusterv3.Cluster
 	}
 }
 
-// Endpoints are the healthy endpoints HOST:PORT of an EDS resource.
-func Endpoints(name string, addrs ...string) *endpointv3.ClusterLoadAssignment {
+// makeEndpoints are the healthy endpoints HOST:PORT of an EDS resource.
+func makeEndpoints(name string, addrs ...string) *endpointv3.ClusterLoadAssignment {
 	a := &endpointv3.ClusterLoadAssignment{ClusterName: name}
 	if len(addrs) == 0 {
 		return a
@@ -64,17 +63,17 @@ func endpoint(addr string, health corev3.HealthStatus) *endpointv3.LbEndpoint {
 	}
 }
 
-// Listener has one filter chain with an HTTP connection manager per route name.
-func Listener(name string, routes ...string) *listenerv3.Listener {
+// makeListener has one filter chain with an HTTP connection manager per route name.
+func makeListener(name string, routes ...string) *listenerv3.Listener {
 	l := &listenerv3.Listener{Name: name}
 	for _, r := range routes {
-		l.FilterChains = append(l.FilterChains, Chain(r))
+		l.FilterChains = append(l.FilterChains, makeChain(r))
 	}
 	return l
 }
 
-// Chain is a filter chain with an HTTP connection manager that asks for a route.
-func Chain(route string) *listenerv3.FilterChain {
+// makeChain is a filter chain with an HTTP connection manager that asks for a route.
+func makeChain(route string) *listenerv3.FilterChain {
 	manager := &hcmv3.HttpConnectionManager{
 		StatPrefix: "test",
 		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{
@@ -87,34 +86,14 @@ func Chain(route string) *listenerv3.FilterChain {
 func managerChain(m *hcmv3.HttpConnectionManager) *listenerv3.FilterChain {
 	return &listenerv3.FilterChain{Filters: []*listenerv3.Filter{{
 		Name:       "envoy.filters.network.http_connection_manager",
-		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: Any(m)},
+		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: adstest.Any(m)},
 	}}}
 }
 
-// Route is a route configuration with one virtual host.
-func Route(name, domain string) *routev3.RouteConfiguration {
+// makeRoute is a route configuration with one virtual host.
+func makeRoute(name, domain string) *routev3.RouteConfiguration {
 	return &routev3.RouteConfiguration{
 		Name:         name,
 		VirtualHosts: []*routev3.VirtualHost{{Name: domain, Domains: []string{domain}}},
 	}
-}
-
-// Any packs a message deterministically. It panics if it cannot be encoded.
-func Any(m proto.Message) *anypb.Any {
-	a := new(anypb.Any)
-	if err := anypb.MarshalFrom(a, m, proto.MarshalOptions{Deterministic: true}); err != nil {
-		panic(err)
-	}
-	return a
-}
-
-// Name is the name of a resource.
-func Name(m proto.Message) string {
-	switch m := m.(type) {
-	case interface{ GetClusterName() string }:
-		return m.GetClusterName()
-	case interface{ GetName() string }:
-		return m.GetName()
-	}
-	panic(fmt.Sprintf("a %T has no name", m))
 }

@@ -1,2 +1,0 @@
-// Package xdstest makes small xDS resources for tests.
-package xdstest
