@@ -3,6 +3,7 @@ package mesh
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,13 +59,7 @@ func (s *Service) NewPod(number int) (Pod, error) {
 // address returns the address of a pod in 10.0.0.0/8.
 func address(number int) string {
 	subnet, host := number/hostsPerSubnet, number%hostsPerSubnet+1
-	b := append(make([]byte, 0, len("10.255.255.255")), "10."...)
-	b = strconv.AppendInt(b, int64(subnet/256), 10)
-	b = append(b, '.')
-	b = strconv.AppendInt(b, int64(subnet%256), 10)
-	b = append(b, '.')
-	b = strconv.AppendInt(b, int64(host), 10)
-	return string(b)
+	return netip.AddrFrom4([4]byte{10, byte(subnet >> 8), byte(subnet), byte(host)}).String()
 }
 
 // Object returns the pod as the API server has it once it runs. Its status

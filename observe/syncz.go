@@ -40,22 +40,6 @@ type syncedNonce struct {
 	Acked string `json:"acked"`
 }
 
-// typeOf returns the type of a type URL; false if proxies do not ask for it.
-func typeOf(url string) (xds.Type, bool) {
-	t, ok := map[string]xds.Type{
-		"envoy.config.cluster.v3.Cluster":                  xds.CDS,
-		"envoy.config.endpoint.v3.ClusterLoadAssignment":   xds.EDS,
-		"envoy.config.listener.v3.Listener":                xds.LDS,
-		"envoy.config.route.v3.RouteConfiguration":         xds.RDS,
-		"envoy.config.route.v3.ScopedRouteConfiguration":   xds.SRDS,
-		"envoy.extensions.transport_sockets.tls.v3.Secret": xds.SDS,
-		"envoy.config.core.v3.TypedExtensionConfig":        xds.ECDS,
-		"istio.workload.Address":                           xds.Workload,
-		"istio.security.Authorization":                     xds.Authorization,
-	}[path.Base(url)]
-	return t, ok
-}
-
 // OwnNonce is what a proxy itself says of a type: the nonce it received last, and
 // whether it rejected that response.
 type OwnNonce struct {
@@ -101,8 +85,9 @@ func (c *SyncCheck) Add(page SyncPage, name string, own map[xds.Type]OwnNonce) {
 func compareEntry(name string, e syncEntry, own map[xds.Type]OwnNonce) SyncCheck {
 	var c SyncCheck
 	for _, url := range slices.Sorted(maps.Keys(e.Resources)) {
-		typ, known := typeOf(url)
-		if !known {
+		// By the name of the message, with or without the prefix of a type URL.
+		typ := xds.TypeOfURL([]byte("type.googleapis.com/" + path.Base(url)))
+		if typ == xds.OtherType {
 			continue
 		}
 		theirs, ours := e.Resources[url], own[typ]
