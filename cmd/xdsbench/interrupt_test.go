@@ -70,9 +70,9 @@ func TestControlPlaneThatCrashesIsReportedWithItsStatusAndLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crashing := script(t, `"`+self+`" `+readyAlone+` "$1" & sleep 0.5; echo "FATAL: lost the lease"; kill -9 $!; exit 7`)
+	crashing := script(t, `"`+self+`" `+readyAlone+` "$1" & sleep 5; echo "FATAL: lost the lease"; kill -9 $!; exit 7`)
 	dir := out(t)
-	code, _, stderr := command(t.Context(), small(dir, "1s", "--quiet", "--target", "exec", "--exec", crashing+" {xds}", "--set", "phases.readyTimeout=3s")...)
+	code, _, stderr := command(t.Context(), small(dir, "1s", "--quiet", "--target", "exec", "--exec", crashing+" {xds}", "--set", "phases.readyTimeout=10s")...)
 	if code != exitFailed {
 		t.Errorf("exit %d", code)
 	}

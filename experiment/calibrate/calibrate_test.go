@@ -2,7 +2,6 @@ package calibrate_test
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
@@ -34,27 +33,26 @@ func TestInjectedFaultsAreFoundExactlyAndByName(t *testing.T) {
 	}
 }
 
-// TestInjectedDelayComesBack leaves room for a busy machine; `xdsbench
-// calibrate` on an idle one is held to 1 ms or 2 %.
+// On a busy machine deliveries take longer than the delay that was injected, and never
+// less; `xdsbench calibrate` on an idle one is held to 1 ms or 2 %.
 func TestInjectedDelayComesBack(t *testing.T) {
 	t.Parallel()
 	const injected = 0.4
-	lines, err := calibrate.RunDelay(t.Context(), small(t), "400ms")
+	all, delivered, merged, err := calibrate.RunDelay(t.Context(), small(t), "400ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	room := []float64{0.2 * injected, 0.5 * injected} // at p50 and p99
-	for i, line := range lines {
-		if line.Unit == "" {
-			if !line.Pass {
-				t.Errorf("%+v", line)
-			}
-			continue
+	if !delivered.Pass {
+		t.Errorf("%+v", delivered)
+	}
+	for _, d := range all {
+		// What is recorded is how long each push was held in fact.
+		if d.Injected < injected || d.Measured < injected || !merged && d.Measured < d.Injected {
+			t.Errorf("merged %v: %+v", merged, d)
 		}
-		// What is recorded is what was injected in fact, so it may exceed 400 ms.
-		if line.Injected < 0.9*injected || math.Abs(line.Measured-line.Injected) > room[i] {
-			t.Errorf("%+v", line)
-		}
+	}
+	if median := all[0]; median.Baseline >= median.Measured {
+		t.Errorf("no slower with the delay than without: %+v", median)
 	}
 }
 
