@@ -26,6 +26,7 @@ import (
 )
 
 func TestRealAPIServerKeepsTheContract(t *testing.T) {
+	t.Parallel()
 	runContract(t, realstack.Start(t).Config)
 }
 

@@ -35,6 +35,7 @@ type roughEnd struct {
 func roughEnds() []roughEnd {
 	send := func(s syscall.Signal) func(*testing.T, *exec.Cmd, string) {
 		return func(t *testing.T, c *exec.Cmd, _ string) {
+			t.Helper()
 			if err := c.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Error(err)
 			}
@@ -50,6 +51,7 @@ func roughEnds() []roughEnd {
 }
 
 func killTarget(t *testing.T, c *exec.Cmd, _ string) {
+	t.Helper()
 	for _, pid := range processesOf(t, c.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
 	}
@@ -57,6 +59,7 @@ func killTarget(t *testing.T, c *exec.Cmd, _ string) {
 
 // fillDisk leaves no room in the file system of the results.
 func fillDisk(t *testing.T, _ *exec.Cmd, dir string) {
+	t.Helper()
 	f, err := os.Create(filepath.Join(filepath.Dir(dir), "filler"))
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +110,7 @@ func clearDisk(t *testing.T, disk string) {
 }
 
 func (e *roughEnd) run(t *testing.T, kubeconfig, dir string, after time.Duration) {
+	t.Helper()
 	c, output := start(t, "run", "smoke", "-o", dir, "--duration", "3s", "--kubeconfig", kubeconfig)
 	time.Sleep(after)
 	children := processesOf(t, c.Process.Pid)

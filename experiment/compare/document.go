@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -61,14 +60,17 @@ func (r *Report) headline(d *doc.Document) {
 
 // text names the set, and says how many runs have a verdict that puts it in question.
 func (s SetInfo) text() string {
-	text := units.Plural(len(s.Runs), "run", "runs")
+	counts := make(map[string]int)
+	for _, v := range s.Verdicts {
+		counts[v]++
+	}
+	parts := []string{units.Plural(len(s.Runs), "run", "runs")}
 	for _, v := range []string{verdict.Failed, verdict.NoData, verdict.Defects} {
-		is := func(of string) bool { return of == v }
-		if n := len(s.Runs) - len(slices.DeleteFunc(slices.Clone(s.Verdicts), is)); n > 0 {
-			text += fmt.Sprintf(", %d %s", n, v)
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], v))
 		}
 	}
-	return s.Path + " (" + text + ")"
+	return s.Path + " (" + strings.Join(parts, ", ") + ")"
 }
 
 func differences(s *doc.Section, label string, all []Difference) {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a flag of tests has to be there before they start.
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Check compares what write writes with the file of a name in testdata.
 func Check(t *testing.T, name string, write func(io.Writer) error) {

@@ -175,7 +175,7 @@ func start(tb testing.TB, dir, name string, args ...string) *subprocess.Process 
 	log, err := os.Create(logPath)
 	check(tb, err)
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command(Binary(tb, name), args...) //nolint:noctx // stopped with its group by the cleanup
+	cmd := exec.Command(Binary(tb, name), args...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := subprocess.Start(cmd, subprocess.Same)
