@@ -51,7 +51,7 @@ func measure(t *testing.T, dir, rate string, more ...string) (wait func()) {
 	c, output := start(t, append([]string{
 		"run", "smoke", "-o", filepath.Join(dir, strings.ReplaceAll(rate, "/", "-")), "--rate", rate,
 		"--set", "churn=[{kind: pod-add, rate: 1/s}]", "--set", "target.env.PILOT_DEBOUNCE_AFTER=1ms", "--set", "phases.warmup=0s",
-		"--proxies", "20", "--duration", "3s",
+		"--allow-defects", "--proxies", "20", "--duration", "3s",
 	}, more...)...)
 	return func() {
 		t.Helper()
