@@ -61,7 +61,7 @@ var errRunLimit = errors.New("the run took longer than all its phases may")
 func runLimit(p *profiles.Profile) time.Duration {
 	phases := p.Phases
 	return startLimit + p.ReadyTimeout() + phases.Warmup.Duration + settleLimit +
-		phases.Steady.Duration + overrunLimit(phases.Steady.Duration) + phases.Drain.Duration + figuresPerRun*figuresLimit
+		phases.Steady.Duration + overrunLimit(phases.Steady.Duration) + phases.Drain.Duration + quietLimit + figuresPerRun*figuresLimit
 }
 
 // overrunLimit is how long after the end of the schedule late mutations are still

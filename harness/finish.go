@@ -22,6 +22,7 @@ func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*res
 	r.observeUsage(ctx)
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
+	counts := r.fleet.Counts() // at the same moment as the collector's
 	res := r.collector.Finish(collect.Final{
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
@@ -35,7 +36,7 @@ func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*res
 	}
 	res.AddOutages(r.away.outages(event.Time(r.steadyStart.Load()), r.several()))
 	r.addWireBytes(res)
-	addMisbehaviour(res, r.fleet.Counts())
+	addMisbehaviour(res, counts)
 	r.addSilences(res)
 	r.warnOfFailedWrites()
 	res.ControlPlane = r.controlPlane()

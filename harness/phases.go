@@ -20,6 +20,9 @@ const pollEvery = 20 * time.Millisecond
 // in the counts on both sides.
 const quietTime = time.Second
 
+// quietLimit is how long the drain may go on after its limit for such a moment.
+const quietLimit = 5 * time.Second
+
 // settleLimit is how long after the warm-up the wire may take to become quiet.
 const settleLimit = 30 * time.Second
 
@@ -159,6 +162,11 @@ func (r *run) drain(ctx context.Context) error {
 	r.enter(PhaseDrain, limit, "")
 	quiet := r.quiet()
 	err := poll(ctx, limit, func() bool { return quiet() && r.collector.Pending() == 0 && r.away.over() })
+	if errors.Is(err, errLimit) {
+		// Something is missing. The counts of both sides are compared all the same, so
+		// they are taken between two pushes if there is such a moment.
+		err = poll(ctx, quietLimit, quiet)
+	}
 	if err != nil && !errors.Is(err, errLimit) {
 		return err
 	}
