@@ -3,11 +3,8 @@ package doc_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"html"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,9 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/xdsbench/xdsbench/internal/doc"
+	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample has one of everything.
 func sample() *doc.Document {
@@ -67,23 +63,7 @@ func TestDocumentsAreAsInTheGoldenFiles(t *testing.T) {
 		"color.txt":  func(d *doc.Document, w io.Writer) error { return d.Text(w, doc.TextOptions{Color: true}) },
 		"sample.md":  (*doc.Document).Markdown,
 	} {
-		var got bytes.Buffer
-		if err := write(sample(), &got); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
-		}
+		golden.Check(t, name, func(w io.Writer) error { return write(sample(), w) })
 	}
 }
 
