@@ -10,8 +10,10 @@ import (
 )
 
 // tolerance is how far above a whole number, in relation to it, a product of a share
-// and a count is still that number: 0.999 is no binary fraction.
-const tolerance = 1e-12
+// and a count is still that number: 0.999 is no binary fraction. It is a little more
+// than the three roundings that such a product takes, so that it reaches no next rank
+// up to 10^12 samples.
+const tolerance = 5e-16
 
 // Rank returns which of n samples in ascending order is the quantile, counting from
 // one; 0 without samples. The share is between 0 and 1.
