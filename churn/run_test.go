@@ -142,7 +142,7 @@ func TestStatesAreThoseOfTheSlicesInTheAPIServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 6, 5)
 		client := seeded(t, m)
-		before := map[string][]event.ClusterState{}
+		before := map[string][]event.Expected{}
 		for s := range m.All() {
 			before[s.Key()] = s.States()
 		}

@@ -41,10 +41,10 @@ func benchmarkRecord(b *testing.B) {
 	b.Helper()
 	const proxies, clusters = 1000, 100
 	names := make([]string, clusters)
-	baseline := make([]collect.ServiceStates, clusters)
+	var baseline []event.Expected
 	for i := range names {
 		names[i] = fmt.Sprintf("outbound|80||svc-%d.ns.svc.cluster.local", i)
-		baseline[i] = collect.ServiceStates{Service: names[i], States: []event.ClusterState{{Cluster: names[i], State: 1}}}
+		baseline = append(baseline, expect(names[i], 1)...)
 	}
 	c, err := collect.New(collect.Config{
 		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: event.NewClock(), Baseline: baseline,
@@ -57,7 +57,7 @@ func benchmarkRecord(b *testing.B) {
 		c.Proxy(&event.ProxyEvent{Proxy: p, Kind: event.Ready})
 	}
 	now := c.BeginSteady()
-	r := event.Response{Type: xds.EDS, Resources: 1, Bytes: 100, States: make([]event.ClusterState, 1)}
+	r := event.Response{Type: xds.EDS, Resources: 1, Bytes: 100, States: make([]event.ResourceState, 1)}
 	p, seq := 0, uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -65,8 +65,8 @@ func benchmarkRecord(b *testing.B) {
 			b.StopTimer()
 			seq++
 			now = now.Add(time.Millisecond)
-			r.States[0] = event.ClusterState{Cluster: names[seq%clusters], State: event.Fingerprint(seq + 1)}
-			m := &event.Mutation{Seq: seq, Scheduled: now, Issued: now, Acked: now, States: r.States}
+			r.States[0] = event.ResourceState{Type: xds.EDS, Name: names[seq%clusters], State: event.Fingerprint(seq + 1)}
+			m := &event.Mutation{Seq: seq, Scheduled: now, Issued: now, Acked: now, States: expect(r.States[0].Name, r.States[0].State)}
 			c.Begin(m)
 			c.End(m)
 			b.StartTimer()
@@ -83,7 +83,7 @@ func BenchmarkBegin(b *testing.B) {
 	const proxies = 10_000
 	c, err := collect.New(collect.Config{
 		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: event.NewClock(),
-		Baseline: []collect.ServiceStates{{Service: "s", States: []event.ClusterState{{Cluster: "c", State: 1}}}},
+		Baseline: expect("c", 1),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -98,7 +98,7 @@ func BenchmarkBegin(b *testing.B) {
 		seq++
 		c.Begin(&event.Mutation{
 			Seq: seq, Scheduled: now, Issued: now,
-			States: []event.ClusterState{{Cluster: "c", State: event.Fingerprint(seq + 1)}},
+			States: expect("c", event.Fingerprint(seq+1)),
 		})
 	}
 }

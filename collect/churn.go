@@ -19,11 +19,8 @@ func (c *Collector) Begin(em *event.Mutation) {
 		late: em.Issued.Sub(em.Scheduled) > c.cfg.LateAfter,
 	}
 	for _, state := range em.States {
-		if c.clusters.get(state.Cluster) == nil {
-			c.clusters.ensure([]string{state.Cluster})
-		}
-		cl := c.clusters.get(state.Cluster)
-		m.targets = append(m.targets, target{cluster: cl, index: cl.next()})
+		x := c.known.changed(state.Type, state.Name, c.audiences.of(state.Audience))
+		m.targets = append(m.targets, target{resource: x, index: x.next()})
 	}
 	m.holds.Store(2)
 	m.live.Store(&live{
@@ -42,7 +39,7 @@ func (c *Collector) Begin(em *event.Mutation) {
 	// The states become known last: a state matched before the pairs exist would
 	// leave them pending for ever.
 	for i, t := range m.targets {
-		t.cluster.append(entry{state: em.States[i].State, issued: m.issued, m: m})
+		t.resource.append(entry{state: em.States[i].State, issued: m.issued, m: m})
 	}
 	c.release(m)
 }
@@ -93,9 +90,9 @@ func (s *shard) expectedLocked(m *mutation) (bitset, int) {
 	for i, ready := range s.ready {
 		var owing uint64
 		for _, t := range m.targets {
-			owing |= s.words(t.cluster.subscribed)[i]
-			if t.cluster.baseline {
-				owing |= s.unscoped[i]
+			owing |= s.words(t.resource.subscribed)[i]
+			if t.resource.audience != nil {
+				owing |= s.words(t.resource.audience)[i]
 			}
 		}
 		word := ready & owing

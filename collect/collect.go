@@ -21,17 +21,15 @@ type Config struct {
 	// Variants and Names have an entry per proxy. Names may be empty.
 	Variants []xds.Variant
 	Names    []string
-	// Scoped says of each proxy that it has to know only what it subscribes to, as a
-	// waypoint or a gateway does. The others have to know every cluster of Baseline.
-	// Empty: none is.
-	Scoped []bool
+	// Member reports whether a proxy belongs to an audience. Nil: each belongs to all.
+	Member func(a *event.Audience, proxy int) bool
 	// ReplicaOf has, for each address of the control plane, the number of the replica
 	// that it belongs to. Empty means one replica.
 	ReplicaOf []int
 	// Clock is the run's clock.
 	Clock event.Clock
-	// Baseline is the state of every service before the first mutation.
-	Baseline []ServiceStates
+	// Baseline is the state of every resource of the mesh before the first mutation.
+	Baseline []event.Expected
 	// LateAfter is how long after its scheduled time a mutation may be issued
 	// before it counts as late; zero means 10 ms.
 	LateAfter time.Duration
@@ -39,13 +37,6 @@ type Config struct {
 	// shows the newest state stops being pending, although it received nothing
 	// since; zero means 10 s, the longest that istiod debounces by default.
 	SettleAfter time.Duration
-}
-
-// ServiceStates are the states of one service's clusters.
-type ServiceStates struct {
-	// Service is "namespace/name".
-	Service string
-	States  []event.ClusterState
 }
 
 // Validate reports everything that is wrong with the configuration.
@@ -59,9 +50,6 @@ func (cfg *Config) Validate() error {
 	}
 	if len(cfg.Names) > 0 && len(cfg.Names) != cfg.Proxies {
 		errs = append(errs, fmt.Errorf("collector: %d names for %d proxies: give each proxy one, or none", len(cfg.Names), cfg.Proxies))
-	}
-	if len(cfg.Scoped) > 0 && len(cfg.Scoped) != cfg.Proxies {
-		errs = append(errs, fmt.Errorf("collector: %d scopes for %d proxies: give each proxy one, or none", len(cfg.Scoped), cfg.Proxies))
 	}
 	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
 		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
@@ -88,15 +76,15 @@ type Collector struct {
 	cfg       Config
 	shardSize int // a multiple of 64
 	shards    []*shard
-	baseline  int32 // clusters in Config.Baseline
 
 	// Safe for concurrent use.
-	clusters clusters
-	steadyAt atomic.Int64 // event.Time; 0 before the steady phase
-	ramp     atomic.Pointer[ramp]
-	ignored  atomic.Int64 // events of proxies that do not exist
-	totals   totals
-	settled  settled
+	known     *known
+	audiences audiences
+	steadyAt  atomic.Int64 // event.Time; 0 before the steady phase
+	ramp      atomic.Pointer[ramp]
+	ignored   atomic.Int64 // events of proxies that do not exist
+	totals    totals
+	settled   settled
 
 	finishing sync.Mutex
 	result    *result.Result // guarded by finishing; set by Finish
@@ -144,35 +132,51 @@ func New(cfg Config) (*Collector, error) {
 		cfg.SettleAfter = defaultSettleAfter
 	}
 	words := (cfg.Proxies + 63) / 64
-	c := &Collector{cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards)}
+	c := &Collector{
+		cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards), known: newKnown(cfg.Proxies),
+		audiences: audiences{proxies: cfg.Proxies, member: cfg.Member, sets: make(map[*event.Audience]bitset)},
+	}
 	for first := 0; first < cfg.Proxies; first += c.shardSize {
-		end := min(first+c.shardSize, cfg.Proxies)
-		s := newShard(len(c.shards), first, end)
-		for p := first; p < end; p++ {
-			if !c.scoped(p) {
-				s.unscoped.set(p - first)
-			}
-		}
+		s := newShard(len(c.shards), first, min(first+c.shardSize, cfg.Proxies))
 		s.byReplica = newReplicas(cfg.ReplicaOf)
 		c.shards = append(c.shards, s)
 	}
-	c.clusters.proxies = cfg.Proxies
-	known := make(map[string]*cluster)
-	for _, s := range cfg.Baseline {
-		for _, state := range s.States {
-			cl := newCluster(state.Cluster, cfg.Proxies)
-			cl.baseline = true
-			cl.append(entry{state: state.State})
-			known[state.Cluster] = cl
-		}
-	}
-	c.clusters.byName.Store(&known)
-	c.baseline = int32(len(known)) //nolint:gosec // far below 2^31
+	c.addBaseline(cfg.Baseline)
 	m := &c.totals
 	m.open = make(map[uint64]*mutation)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
 	m.spread, m.fromAck, m.write, m.lastArrived = newTimes(), newTimes(), newTimes(), newTimes()
 	return c, nil
+}
+
+// addBaseline makes the baseline known, and to how many of its EDS resources each proxy
+// has a right.
+func (c *Collector) addBaseline(states []event.Expected) {
+	var byName [xds.NumTypes]map[string]*resource
+	for t := range byName {
+		byName[t] = make(map[string]*resource)
+	}
+	due := make(map[*event.Audience]int32)
+	for _, state := range states {
+		x := newResource(state.Type, state.Name, c.cfg.Proxies)
+		x.baseline, x.audience = true, c.audiences.of(state.Audience)
+		x.append(entry{state: state.State})
+		byName[state.Type][state.Name] = x
+		if state.Type == xds.EDS && x.audience != nil {
+			due[state.Audience]++
+		}
+	}
+	for t := range byName {
+		c.known.byName[t].Store(&byName[t])
+	}
+	for a, n := range due {
+		members := c.audiences.of(a)
+		for p := range c.cfg.Proxies {
+			if members.has(p) {
+				c.shardOf(p).proxy(p).due += n
+			}
+		}
+	}
 }
 
 // BeginSteady ends the sync phase and the warm-up: from now on mutations have

@@ -30,7 +30,7 @@ func TestLatencyCountsFromIntendedAndFromAck(t *testing.T) {
 	r := newRig(t, 2, "a")
 	m := &event.Mutation{
 		Seq: 1, Kind: "pod-add", Service: "ns/svc",
-		Scheduled: r.now, Issued: r.now.Add(20 * ms), States: []event.ClusterState{{Cluster: "a", State: 2}},
+		Scheduled: r.now, Issued: r.now.Add(20 * ms), States: expect("a", 2),
 	}
 	r.Begin(m)
 	r.pass(30 * ms)

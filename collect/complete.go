@@ -10,7 +10,7 @@ import (
 // baseline, if that is so for the first time.
 func (c *Collector) completeLocked(s *shard, p int, at event.Time) {
 	px := s.proxy(p)
-	if px.complete || px.shown < c.baseline || c.baseline == 0 || !s.unscoped.has(p-s.first) {
+	if px.complete || px.shown < px.due || px.due == 0 {
 		return
 	}
 	px.complete = true
@@ -26,8 +26,9 @@ func (c *Collector) countIncomplete() {
 	for _, s := range c.shards {
 		s.mu.Lock()
 		for i, word := range s.ready {
-			for word &= s.unscoped[i]; word != 0; word &= word - 1 {
-				if lacking := c.baseline - s.proxies[i*64+bits.TrailingZeros64(word)].shown; lacking > 0 {
+			for ; word != 0; word &= word - 1 {
+				px := &s.proxies[i*64+bits.TrailingZeros64(word)]
+				if lacking := px.due - px.shown; lacking > 0 {
 					proxies++
 					clusters += int64(lacking)
 				}
@@ -41,8 +42,8 @@ func (c *Collector) countIncomplete() {
 }
 
 // loseLocked drops what is known of the state of a cluster that proxy p holds.
-func (s *shard) loseLocked(cl *cluster, p int) {
-	if cl.baseline && cl.position(p) != nothing {
+func (s *shard) loseLocked(cl *resource, p int) {
+	if cl.counts(p) && cl.position(p) != nothing {
 		s.proxy(p).shown--
 	}
 	cl.lose(p)
@@ -50,6 +51,6 @@ func (s *shard) loseLocked(cl *cluster, p int) {
 
 // owes reports whether proxy p of the shard has to show a mutation's state of a
 // cluster: it subscribes to it, or has to know the whole mesh.
-func (s *shard) owes(cl *cluster, p int) bool {
-	return cl.subscribed.has(p) || cl.baseline && s.unscoped.has(p-s.first)
+func owes(cl *resource, p int) bool {
+	return cl.subscribed.has(p) || cl.audience != nil && cl.audience.has(p)
 }

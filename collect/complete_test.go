@@ -91,7 +91,7 @@ func TestPairsAreCountedByReplica(t *testing.T) {
 	clock := event.NewClock()
 	c, err := collect.New(collect.Config{
 		Proxies: 2, Variants: make([]xds.Variant, 2), Clock: clock, ReplicaOf: []int{0, 0, 1},
-		Baseline: []collect.ServiceStates{{Service: "ns/svc", States: []event.ClusterState{{Cluster: "a", State: baseState}}}},
+		Baseline: expect("a", baseState),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestPairsAreCountedByReplica(t *testing.T) {
 	receive := func(p, address int, state event.Fingerprint) {
 		r.Response(&event.Response{
 			Proxy: p, Address: address, Type: xds.EDS, Socket: r.now, Received: r.now, Answered: r.now,
-			States: []event.ClusterState{{Cluster: "a", State: state}},
+			States: []event.ResourceState{{Type: xds.EDS, Name: "a", State: state}},
 		})
 	}
 	for p, address := range []int{1, 2} {

@@ -55,7 +55,7 @@ func (l *load) churn(s int) {
 		at := l.start.Add(time.Duration(i))
 		m := &event.Mutation{
 			Seq: uint64(s*loadMutations + i + 1), Scheduled: at, Issued: at,
-			States: []event.ClusterState{{Cluster: l.names[s], State: state}},
+			States: expect(l.names[s], state),
 		}
 		l.Begin(m)
 		l.newest[s].Store(uint64(state))
@@ -76,7 +76,7 @@ func (l *load) stream(first int) {
 		if state := event.Fingerprint(l.newest[s].Load()); state != 0 {
 			l.Response(&event.Response{
 				Proxy: p, Type: xds.EDS, Socket: at, Received: at, Answered: at,
-				States: []event.ClusterState{{Cluster: l.names[s], State: state}},
+				States: []event.ResourceState{{Type: xds.EDS, Name: l.names[s], State: state}},
 			})
 		}
 		if i%100 == 0 {

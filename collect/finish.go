@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/result"
 )
 
@@ -15,7 +16,10 @@ type Final struct {
 	// Held yields what a proxy holds: EDS resources with the hashes of their
 	// usable endpoints. Nil leaves the result without a convergence check.
 	Held func(proxy int) iter.Seq2[string, []uint64]
-	// Truth yields what the mesh has, in the same form.
+	// Followed yields what a proxy holds of the types other than EDS that are
+	// followed; nil if there are none.
+	Followed func(proxy int) iter.Seq[event.ResourceState]
+	// Truth yields what the mesh has, in the same form as Held.
 	Truth iter.Seq2[string, []uint64]
 	// Interrupted says that the run did not come to its end: what is pending is
 	// pending, and nothing is compared with Truth.
@@ -113,6 +117,7 @@ type truth struct {
 // converge compares what every proxy holds with the mesh.
 func (c *Collector) converge(f Final) *result.Convergence {
 	truths := make(map[string]truth)
+	due := make([]int, c.cfg.Proxies) // clusters that each proxy has to hold
 	for name, endpoints := range f.Truth {
 		t := truth{state: event.FingerprintOf(endpoints), count: len(endpoints), endpoints: make(map[uint64]int)}
 		for _, e := range endpoints {
@@ -120,47 +125,116 @@ func (c *Collector) converge(f Final) *result.Convergence {
 		}
 		truths[name] = t
 	}
+	c.countDue(due, truths)
 	res := &result.Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
 		if c.hasRetired(p) {
 			continue
 		}
-		c.shards[p/c.shardSize].proxy(p).diverged = compareProxy(res, p, f.Held(p), truths, c.scoped(p))
+		diverged := c.compareProxy(res, p, f.Held(p), truths, due[p])
+		if f.Followed != nil {
+			diverged += c.compareFollowed(res, p, f.Followed(p))
+		}
+		c.shards[p/c.shardSize].proxy(p).diverged = diverged
+		if diverged > 0 {
+			res.Diverged++
+		}
 	}
 	return res
 }
 
-// compareProxy counts what is wrong at proxy p, and returns in how many clusters.
-func compareProxy(v *result.Convergence, p int, held iter.Seq2[string, []uint64], truths map[string]truth, scoped bool) (diverged int) {
-	unknown := len(truths)
-	for name, endpoints := range held {
-		t, known := truths[name]
-		if known {
-			unknown--
-		}
-		if !known || (len(endpoints) == t.count && event.FingerprintOf(endpoints) == t.state) {
+// countDue counts, for each proxy, the clusters of the mesh that it has to know.
+func (c *Collector) countDue(due []int, truths map[string]truth) {
+	type group struct {
+		audience bitset
+		clusters int
+	}
+	groups := make(map[*uint64]*group)
+	for name := range truths {
+		x := c.known.get(xds.EDS, name)
+		if x == nil || x.audience == nil {
 			continue
 		}
-		stale, missing := difference(endpoints, t.endpoints)
+		g, ok := groups[&x.audience[0]]
+		if !ok {
+			g = &group{audience: x.audience}
+			groups[&x.audience[0]] = g
+		}
+		g.clusters++
+	}
+	for _, g := range groups {
+		for p := range due {
+			if g.audience.has(p) {
+				due[p] += g.clusters
+			}
+		}
+	}
+}
+
+// compareProxy counts what is wrong with the endpoints at proxy p, which has to know a
+// number of clusters, and returns in how many clusters.
+func (c *Collector) compareProxy(v *result.Convergence, p int, held iter.Seq2[string, []uint64], truths map[string]truth, due int) (diverged int) {
+	wrong := func(name string, stale, missing int) {
 		diverged++
 		v.StaleEndpoints += int64(stale)
 		v.MissingEndpoints += int64(missing)
-		if len(v.Examples) < maxExamples {
-			v.Examples = append(v.Examples, result.Divergence{Proxy: p, Cluster: name, Stale: stale, Missing: missing})
+		addExample(v, result.Divergence{Proxy: p, Cluster: name, Stale: stale, Missing: missing})
+	}
+	for name, endpoints := range held {
+		x := c.known.get(xds.EDS, name)
+		t, exists := truths[name]
+		switch {
+		case !exists && (x == nil || x.audience == nil):
+			continue // none of the mesh's
+		case !exists:
+			wrong(name, len(endpoints), 0) // the mesh had it
+			continue
+		case x != nil && x.audience != nil && x.audience.has(p):
+			due--
+		}
+		if len(endpoints) != t.count || event.FingerprintOf(endpoints) != t.state {
+			stale, missing := difference(endpoints, t.endpoints)
+			wrong(name, stale, missing)
 		}
 	}
-	if unknown > 0 && !scoped {
-		diverged += unknown
-		v.MissingClusters += int64(unknown)
-	}
-	if diverged > 0 {
-		v.Diverged++
+	if due > 0 {
+		diverged += due
+		v.MissingClusters += int64(due)
 	}
 	return diverged
 }
 
-// scoped reports whether proxy p has to know only what it subscribes to.
-func (c *Collector) scoped(p int) bool { return len(c.cfg.Scoped) > 0 && c.cfg.Scoped[p] }
+// compareFollowed counts the followed resources of other types that proxy p has to know
+// and does not hold in their newest state.
+func (c *Collector) compareFollowed(v *result.Convergence, p int, held iter.Seq[event.ResourceState]) (diverged int) {
+	states := make(map[xds.Type]map[string]event.Fingerprint)
+	for s := range held {
+		if states[s.Type] == nil {
+			states[s.Type] = make(map[string]event.Fingerprint)
+		}
+		states[s.Type][s.Name] = s.State
+	}
+	for x := range c.known.all() {
+		if x.typ == xds.EDS || x.audience == nil || !x.audience.has(p) {
+			continue
+		}
+		history := *x.history.Load()
+		want, have := history[len(history)-1].state, states[x.typ][x.name]
+		if have == want {
+			continue
+		}
+		diverged++
+		v.DivergedResources++
+		addExample(v, result.Divergence{Proxy: p, Type: x.typ.String(), Cluster: x.name, Held: fingerprintText(have), Wanted: fingerprintText(want)})
+	}
+	return diverged
+}
+
+func addExample(v *result.Convergence, d result.Divergence) {
+	if len(v.Examples) < maxExamples {
+		v.Examples = append(v.Examples, d)
+	}
+}
 
 // contradictions reports counts of pairs that do not add up.
 func contradictions(p *result.Propagation) []string {

@@ -30,7 +30,7 @@ func (c *Collector) Response(r *event.Response) {
 		}
 		s.countLocked(r, in)
 		for i := range r.States {
-			if cl := c.clusters.get(r.States[i].Cluster); cl != nil {
+			if cl := c.known.get(r.States[i].Type, r.States[i].Name); cl != nil {
 				done = s.receiveLocked(done, cl, r.Proxy, r.States[i].State, r.Received, in)
 			}
 		}
@@ -99,8 +99,10 @@ func (c *Collector) Rejects(p int, t xds.Type) bool {
 
 // receiveLocked moves proxy p to a received state of cl and ends the pairs that
 // have thereby arrived. It returns done with the mutations that this completed.
-func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {
-	cl.subscribed.set(p)
+func (s *shard) receiveLocked(done []*mutation, cl *resource, p int, state event.Fingerprint, at event.Time, in phase) []*mutation {
+	if cl.typ == xds.EDS {
+		cl.subscribed.set(p)
+	}
 	history, held := *cl.history.Load(), cl.position(p)
 	index, how := find(history, held, state, at)
 	switch how {
@@ -115,9 +117,16 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 		return done
 	}
 	cl.astray.clear(p)
-	if cl.baseline && held == nothing {
+	if cl.counts(p) && held == nothing {
 		s.proxy(p).shown++
 	}
+	return s.reachLocked(done, cl, p, index, at)
+}
+
+// reachLocked moves proxy p to a state of cl and ends the pairs that have thereby
+// arrived.
+func (s *shard) reachLocked(done []*mutation, cl *resource, p int, index int32, at event.Time) []*mutation {
+	history, held := *cl.history.Load(), cl.position(p)
 	cl.move(p, index)
 	readyAt := s.proxy(p).readyAt
 	for i := index; i > held && i >= 0; i-- {
@@ -139,7 +148,7 @@ func (s *shard) receiveLocked(done []*mutation, cl *cluster, p int, state event.
 	return done
 }
 
-func (s *shard) unknownStateLocked(cl *cluster, p int, state event.Fingerprint, at event.Time, in phase, older bool) {
+func (s *shard) unknownStateLocked(cl *resource, p int, state event.Fingerprint, at event.Time, in phase, older bool) {
 	s.unknown[in]++
 	if in != steadyPhase {
 		return
@@ -175,7 +184,7 @@ func (c *Collector) Proxy(e *event.ProxyEvent) {
 		return
 	}
 	if e.Kind == event.Subscribed {
-		c.clusters.ensure(e.Clusters)
+		c.known.subscribed(e.Clusters)
 	}
 	s.mu.Lock()
 	var done []*mutation
@@ -213,7 +222,7 @@ func (c *Collector) proxyLocked(s *shard, e *event.ProxyEvent) []*mutation {
 		return c.leaveLocked(s, e.Proxy, retired, e.At)
 	case event.Subscribed:
 		for _, name := range e.Clusters {
-			c.clusters.get(name).subscribed.set(e.Proxy)
+			c.known.get(xds.EDS, name).subscribed.set(e.Proxy)
 		}
 	case event.Unsubscribed:
 		return c.unsubscribeLocked(s, e)
@@ -266,8 +275,12 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 			done = appendDone(done, s.endLocked(m, p, e, at, false))
 		}
 	}
-	for _, cl := range *c.clusters.byName.Load() {
-		s.loseLocked(cl, p)
+	for cl := range c.known.all() {
+		// Endpoints are told anew to a stream; of other types only what has changed is
+		// reported, and the proxy holds what it held.
+		if cl.typ == xds.EDS || e == retired {
+			s.loseLocked(cl, p)
+		}
 		if e == retired {
 			cl.subscribed.clear(p)
 		}
@@ -278,13 +291,18 @@ func (c *Collector) leaveLocked(s *shard, p int, e ending, at event.Time) []*mut
 // unsubscribeLocked ends the pairs that waited for clusters the proxy no longer
 // asks for: delivered if the others have arrived, retired if there is none.
 func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation {
+	var done []*mutation
 	for _, name := range e.Clusters {
-		if cl := c.clusters.get(name); cl != nil {
-			s.loseLocked(cl, e.Proxy)
+		if cl := c.known.get(xds.EDS, name); cl != nil {
 			cl.subscribed.clear(e.Proxy)
+			// What is no longer asked for is no longer held, which may be what a
+			// mutation wanted.
+			if at, how := find(*cl.history.Load(), cl.position(e.Proxy), event.Absent, e.At); how == forward && at > 0 && cl.audience != nil {
+				done = s.reachLocked(done, cl, e.Proxy, at, e.At)
+			}
+			s.loseLocked(cl, e.Proxy)
 		}
 	}
-	var done []*mutation
 	for _, m := range s.open {
 		l := m.live.Load()
 		if l == nil || !l.pending(s, e.Proxy) {

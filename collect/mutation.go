@@ -43,8 +43,8 @@ type mutation struct {
 // target is one cluster that a mutation changes, and the index in the cluster's
 // history of the state that it gives it.
 type target struct {
-	cluster *cluster
-	index   int32
+	resource *resource
+	index    int32
 }
 
 // live is the part of a mutation that is needed while pairs are pending.
@@ -93,11 +93,11 @@ func (m *mutation) reached(s *shard, p int) (all, later bool) {
 	all = true
 	owed := false
 	for _, t := range m.targets {
-		if !s.owes(t.cluster, p) {
+		if !owes(t.resource, p) {
 			continue
 		}
 		owed = true
-		at := t.cluster.position(p)
+		at := t.resource.position(p)
 		all = all && at >= t.index
 		later = later || at > t.index
 	}
@@ -108,7 +108,7 @@ func (m *mutation) reached(s *shard, p int) (all, later bool) {
 // of the mutation that it owes.
 func (m *mutation) shown(s *shard, p int) bool {
 	for _, t := range m.targets {
-		if s.owes(t.cluster, p) && !t.cluster.shows(p) {
+		if owes(t.resource, p) && !t.resource.shows(p) {
 			return false
 		}
 	}
@@ -117,7 +117,7 @@ func (m *mutation) shown(s *shard, p int) bool {
 
 // owed reports whether proxy p of shard s owes any cluster of the mutation.
 func (m *mutation) owed(s *shard, p int) bool {
-	return slices.ContainsFunc(m.targets, func(t target) bool { return s.owes(t.cluster, p) })
+	return slices.ContainsFunc(m.targets, func(t target) bool { return owes(t.resource, p) })
 }
 
 // ending says how a pair ended.

@@ -1,7 +1,6 @@
 package collect_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ type rig struct {
 	*collect.Collector
 	start, now event.Time
 	seq        uint64
+	scoped     bool
 }
 
 // baseState is the state of every cluster before the first mutation.
@@ -44,20 +44,23 @@ func newScopedRig(t *testing.T, scoped bool, proxies int, clusters ...string) *r
 // newSyncing returns a rig in which no proxy has connected yet.
 func newSyncing(t *testing.T, scoped bool, proxies int, clusters ...string) *rig {
 	t.Helper()
-	states := make([]event.ClusterState, 0, len(clusters))
+	states := make([]event.Expected, 0, len(clusters))
 	for _, name := range clusters {
-		states = append(states, event.ClusterState{Cluster: name, State: baseState})
+		states = append(states, expect(name, baseState)...)
+		if scoped {
+			states[len(states)-1].Audience = nil
+		}
 	}
 	clock := event.NewClock()
 	c, err := collect.New(collect.Config{
 		Proxies: proxies, Variants: make([]xds.Variant, proxies), Clock: clock,
-		Baseline:    []collect.ServiceStates{{Service: "ns/svc", States: states}},
-		SettleAfter: time.Nanosecond, Scoped: slices.Repeat([]bool{scoped}, proxies),
+		Baseline:    states,
+		SettleAfter: time.Nanosecond,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, Collector: c, now: clock.Now()}
+	return &rig{t: t, Collector: c, now: clock.Now(), scoped: scoped}
 }
 
 func (r *rig) begin() {
@@ -85,7 +88,7 @@ func (r *rig) receive(p int, cluster string, state event.Fingerprint) {
 	r.Response(&event.Response{
 		Proxy: p, Type: xds.EDS, Resources: 1, Bytes: 100,
 		Socket: r.now - 1000, Received: r.now, Answered: r.now + 1000,
-		States: []event.ClusterState{{Cluster: cluster, State: state}},
+		States: []event.ResourceState{{Type: xds.EDS, Name: cluster, State: state}},
 	})
 }
 
@@ -97,7 +100,10 @@ func (r *rig) issue(state event.Fingerprint, clusters ...string) *event.Mutation
 		Scheduled: r.now, Issued: r.now,
 	}
 	for _, name := range clusters {
-		m.States = append(m.States, event.ClusterState{Cluster: name, State: state})
+		m.States = append(m.States, expect(name, state)...)
+		if r.scoped {
+			m.States[len(m.States)-1].Audience = nil
+		}
 	}
 	r.Begin(m)
 	return m
@@ -131,3 +137,13 @@ func near(got, want time.Duration) bool {
 }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// everyone is the audience of all proxies.
+var everyone = new(event.Audience)
+
+// expect is a state of one cluster that all proxies have to know.
+func expect(cluster string, state event.Fingerprint) []event.Expected {
+	return []event.Expected{{
+		ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster, State: state}, Audience: everyone,
+	}}
+}

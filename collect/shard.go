@@ -34,7 +34,6 @@ type shard struct {
 	mu        sync.Mutex
 	closed    bool   // Finish has begun: nothing more is counted
 	ready     bitset // of the range, from first on
-	unscoped  bitset // of the range: those that have to know the whole mesh; immutable
 	lastReady event.Time
 	connected int
 	proxies   []proxy
@@ -102,11 +101,11 @@ type proxy struct {
 	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
-	// shown counts the clusters of the baseline that it holds in a state of the mesh;
-	// complete says that it once held all.
-	shown    int32
-	complete bool
-	replica  int // that its latest response came from
+	// due counts the EDS resources of the baseline that it has to know, shown those of
+	// them that it holds in a state of the mesh; complete says that it once held all.
+	due, shown int32
+	complete   bool
+	replica    int // that its latest response came from
 	// nacked has a bit per type whose last response was rejected.
 	nacked                              uint16
 	disconnects, refused                int64
@@ -120,10 +119,9 @@ type proxy struct {
 func newShard(index, first, end int) *shard {
 	return &shard{
 		index: index, first: first, end: end,
-		ready:    newBitset(end - first),
-		unscoped: newBitset(end - first),
-		proxies:  make([]proxy, end-first),
-		all:      newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
+		ready:   newBitset(end - first),
+		proxies: make([]proxy, end-first),
+		all:     newTimes(), arrived: newTimes(), fromAck: newTimes(), stampLag: newTimes(),
 		answer: newCoarse(), recent: newCoarse(),
 		timeToReady:    newPacked(timeUnit, maxTime),
 		timeToComplete: newPacked(timeUnit, maxTime),

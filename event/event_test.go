@@ -73,7 +73,7 @@ func TestNamesOfTypesAndVariants(t *testing.T) {
 	if xds.SotW.String() != "sotw" || xds.Delta.String() != "delta" {
 		t.Error("names of variants")
 	}
-	if !(&event.Mutation{}).Noop() || (&event.Mutation{States: make([]event.ClusterState, 1)}).Noop() {
+	if !(&event.Mutation{}).Noop() || (&event.Mutation{States: make([]event.Expected, 1)}).Noop() {
 		t.Error("a mutation is no-op if and only if it changes no state")
 	}
 }

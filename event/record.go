@@ -6,13 +6,39 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 )
 
-// ClusterState is the set of usable endpoints of one EDS resource.
-type ClusterState struct {
-	// Cluster is the name of the EDS resource, for example
-	// "outbound|80||svc.ns.svc.cluster.local".
-	Cluster string
-	// State is the fingerprint of its usable endpoints.
+// ResourceState is what a proxy can see of one resource.
+type ResourceState struct {
+	Type xds.Type
+	// Name is that of the EDS resource, cluster, listener or workload, for example
+	// "outbound|80||svc.ns.svc.cluster.local"; for RDS that of a virtual host.
+	Name string
+	// State is, for EDS, the fingerprint of the usable endpoints; for other types
+	// Absent, Present, or a state of what the resource says.
 	State Fingerprint
+}
+
+// States of resources that are no EDS.
+const (
+	Absent  Fingerprint = 0
+	Present Fingerprint = 1
+)
+
+// Expected is the state that a resource has after a mutation, and who must be told.
+type Expected struct {
+	ResourceState
+	// Audience are the proxies that have to know the resource, beside those that
+	// subscribe to it. Nil: only those that subscribe.
+	Audience *Audience
+}
+
+// Audience is a set of proxies, told by what they are. It is immutable, and may stand
+// for the same set wherever the same pointer is used.
+type Audience struct {
+	// Namespaces are those of the proxies; nil is all.
+	Namespaces []string
+	// Kinds are the kinds of proxy, such as "ztunnel"; nil is those that have to know
+	// the whole mesh.
+	Kinds []string
 }
 
 // Mutation is one write to the API server.
@@ -34,9 +60,9 @@ type Mutation struct {
 	// Scheduled is fixed by the schedule; Issued is stamped just before the
 	// write; Acked when the API server has answered.
 	Scheduled, Issued, Acked Time
-	// States are the clusters whose set of usable endpoints the write changes,
-	// with the set they have after it. A mutation without States is no-op.
-	States []ClusterState
+	// States are the resources that the write changes, with the state they have after
+	// it. A mutation without States is no-op.
+	States []Expected
 	// Err is why the write failed, after it has been answered.
 	Err error
 }
@@ -69,8 +95,9 @@ type Response struct {
 	// as when EDS arrives before the CDS that explains it.
 	OutOfOrder int
 	// States are the EDS resources of the response that the proxy is subscribed
-	// to, with the state each one now has at the proxy. Empty for a NACK.
-	States []ClusterState
+	// to, and the resources of other types that are followed and that it changed, with
+	// the state each one now has at the proxy. Empty for a NACK.
+	States []ResourceState
 }
 
 // ProxyEventKind says what happened to a proxy.

@@ -164,7 +164,7 @@ func TestUsableEndpointsAreWhatCounts(t *testing.T) {
 	eventually(t, "state", func() bool {
 		all := f.sink.all()
 		last := all[len(all)-1]
-		return len(last.States) == 1 && last.States[0] == event.ClusterState{Cluster: "a", State: want}
+		return len(last.States) == 1 && last.States[0] == event.ResourceState{Type: xds.EDS, Name: "a", State: want}
 	})
 }
 

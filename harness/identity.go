@@ -3,7 +3,9 @@ package harness
 import (
 	"fmt"
 	"maps"
+	"slices"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/node"
@@ -73,6 +75,7 @@ type roster struct {
 	variants   []xds.Variant
 	names      []string
 	kinds      []string
+	namespaces []string
 }
 
 // rosterOf gives each pod a kind and a variant, as the spec wants them.
@@ -82,25 +85,33 @@ func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
 		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),
 		kinds:      spec.Kinds.Of(len(pods)),
+		namespaces: make([]string, len(pods)),
 	}
 	seen := make(map[string]int)
 	for i, kind := range c.kinds {
 		c.variants[i] = spec.VariantOf(kind, seen[kind])
 		c.identities[i] = identity(&pods[i], kind, c.variants[i])
 		c.names[i] = pods[i].Name + "." + pods[i].Namespace
+		c.namespaces[i] = pods[i].Namespace
 		seen[kind]++
 	}
 	return c
 }
 
-// scoped says of each proxy whether it is told of only a part of the mesh: all are if
-// the profile's mesh.scope says so. Else a waypoint
-// learns of those services alone whose traffic goes through it, and a ztunnel of
-// workloads.
-func (r *roster) scoped(scope string) []bool {
-	all := make([]bool, len(r.kinds))
-	for i, kind := range r.kinds {
-		all[i] = scope == mesh.ScopeSubscribed || kind == node.Waypoint || kind == node.Ztunnel
+// member returns a test of whether a proxy belongs to an audience. An audience without
+// kinds is the proxies that are told of the whole mesh: none if the profile's mesh.scope
+// says so; else all but waypoints, which learn of those services alone whose traffic goes
+// through them, and ztunnels, which learn of workloads.
+func (r *roster) member(scope string) func(*event.Audience, int) bool {
+	return func(a *event.Audience, p int) bool {
+		kind := r.kinds[p]
+		switch {
+		case a.Namespaces != nil && !slices.Contains(a.Namespaces, r.namespaces[p]):
+			return false
+		case a.Kinds != nil:
+			return slices.Contains(a.Kinds, kind)
+		default:
+			return scope != mesh.ScopeSubscribed && kind != node.Waypoint && kind != node.Ztunnel
+		}
 	}
-	return all
 }

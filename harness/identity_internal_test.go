@@ -1,10 +1,10 @@
 package harness
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/node"
@@ -68,13 +68,28 @@ func TestStrangersHaveAddressesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestScopeSaysWhoHasToKnowTheWholeMesh(t *testing.T) {
+func TestScopeAndKindSayWhoBelongsToAnAudience(t *testing.T) {
 	t.Parallel()
-	r := roster{kinds: []string{node.Sidecar, node.Waypoint, node.Ztunnel}}
-	if got := r.scoped(mesh.ScopeMesh); !slices.Equal(got, []bool{false, true, true}) {
-		t.Errorf("with the whole mesh: %v", got)
+	r := roster{
+		kinds:      []string{node.Sidecar, node.Waypoint, node.Ztunnel, node.Sidecar},
+		namespaces: []string{"a", "a", "b", "b"},
 	}
-	if got := r.scoped(mesh.ScopeSubscribed); !slices.Equal(got, []bool{true, true, true}) {
-		t.Errorf("with what is subscribed: %v", got)
+	for _, test := range []struct {
+		scope    string
+		audience event.Audience
+		want     []bool
+	}{
+		{mesh.ScopeMesh, event.Audience{}, []bool{true, false, false, true}},
+		{mesh.ScopeSubscribed, event.Audience{}, []bool{false, false, false, false}},
+		{mesh.ScopeMesh, event.Audience{Namespaces: []string{"b"}}, []bool{false, false, false, true}},
+		{mesh.ScopeMesh, event.Audience{Kinds: []string{node.Ztunnel}}, []bool{false, false, true, false}},
+		{mesh.ScopeMesh, event.Audience{Kinds: []string{node.Ztunnel}, Namespaces: []string{"a"}}, []bool{false, false, false, false}},
+	} {
+		member := r.member(test.scope)
+		for p, want := range test.want {
+			if got := member(&test.audience, p); got != want {
+				t.Errorf("scope %s, audience %+v, proxy %d: %v, want %v", test.scope, test.audience, p, got, want)
+			}
+		}
 	}
 }

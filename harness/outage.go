@@ -192,7 +192,7 @@ func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]stri
 		ports := s.Object().Spec.Ports
 		byPort := make(map[string]string, len(ports))
 		for i, state := range s.States() {
-			byPort[ports[i].Name] = state.Cluster
+			byPort[ports[i].Name] = state.Name
 		}
 		all[s.Key()] = byPort
 	}

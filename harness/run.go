@@ -208,7 +208,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	var err error
 	if r.collector, err = collect.New(collect.Config{
 		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
-		Scoped: r.roster.scoped(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
+		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
 	}
@@ -243,13 +243,13 @@ func (r *run) startFleet(ctx context.Context) error {
 	return nil
 }
 
-// baseline lists the state that every service has before the first mutation. The
+// baseline lists the states that the services have before the first mutation. The
 // fleet's own are left out: control planes may leave them out too, and churn does
 // not touch them.
-func baseline(m *mesh.Mesh) []collect.ServiceStates {
-	var states []collect.ServiceStates
+func baseline(m *mesh.Mesh) []event.Expected {
+	var states []event.Expected
 	for _, s := range m.Services {
-		states = append(states, collect.ServiceStates{Service: s.Key(), States: s.States()})
+		states = append(states, s.States()...)
 	}
 	return states
 }

@@ -21,7 +21,7 @@ func newCollector(t *testing.T) (*collect.Collector, event.Clock) {
 	clock := event.NewClock()
 	c, err := collect.New(collect.Config{
 		Proxies: 1, Variants: make([]xds.Variant, 1), Clock: clock,
-		Baseline: []collect.ServiceStates{{Service: "ns/svc", States: []event.ClusterState{{Cluster: "a", State: 1}}}},
+		Baseline: []event.Expected{{ResourceState: event.ResourceState{Type: xds.EDS, Name: "a", State: 1}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestWriteWithoutAnAnswerIsUnansweredAndNotFailed(t *testing.T) {
 	for i, err := range []error{nil, fmt.Errorf("write: %w", ErrNoAnswer), errors.New("refused"), nil} {
 		m := &event.Mutation{Seq: uint64(i + 1), Kind: "pod-add", Service: "ns/svc", Scheduled: clock.Now(), Issued: clock.Now()}
 		if i < 3 { // the last is a no-op
-			m.States = []event.ClusterState{{Cluster: "a", State: event.Fingerprint(i + 2)}}
+			m.States = []event.Expected{{ResourceState: event.ResourceState{Type: xds.EDS, Name: "a", State: event.Fingerprint(i + 2)}}}
 		}
 		s.Begin(m)
 		m.Acked, m.Err = clock.Now(), err

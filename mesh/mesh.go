@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/xdsbench/xdsbench/event"
 )
 
 const (
@@ -81,9 +83,10 @@ func New(cfg Config) (*Mesh, error) {
 		return nil, err
 	}
 	sh := &shared{
-		labels: map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
-		nodes:  cfg.nodes(),
-		ports:  ports(cfg.Ports),
+		labels:   map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
+		nodes:    cfg.nodes(),
+		ports:    ports(cfg.Ports),
+		audience: &event.Audience{},
 	}
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {

@@ -233,11 +233,11 @@ func TestEachPortIsAClusterAndHeadlessServicesHaveNone(t *testing.T) {
 		namespace, name, _ := strings.Cut(s.Key(), "/")
 		for i, port := range []string{"80", "9001"} {
 			got := s.States()[i]
-			if want := "outbound|" + port + "||" + name + "." + namespace + ".svc.cluster.local"; got.Cluster != want {
-				t.Errorf("cluster %s, want %s", got.Cluster, want)
+			if want := "outbound|" + port + "||" + name + "." + namespace + ".svc.cluster.local"; got.Name != want {
+				t.Errorf("cluster %s, want %s", got.Name, want)
 			}
-			if sum := event.FingerprintOf(s.Usable()[got.Cluster]); sum != got.State {
-				t.Errorf("%s: usable endpoints add up to %x, state is %x", got.Cluster, sum, got.State)
+			if sum := event.FingerprintOf(s.Usable()[got.Name]); sum != got.State {
+				t.Errorf("%s: usable endpoints add up to %x, state is %x", got.Name, sum, got.State)
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func TestEachPortIsAClusterAndHeadlessServicesHaveNone(t *testing.T) {
 func TestClusterNamesFollowTheTemplate(t *testing.T) {
 	t.Parallel()
 	m := newMesh(t, func(cfg *mesh.Config) { cfg.ClusterName = "{namespace}/{service}:{portName}" })
-	if got := m.Services[3].States()[0].Cluster; got != "xb-3/svc-3:http-80" {
+	if got := m.Services[3].States()[0].Name; got != "xb-3/svc-3:http-80" {
 		t.Errorf("cluster %q", got)
 	}
 }

@@ -44,7 +44,7 @@ type Change struct {
 	Slice int
 	// States are the clusters whose usable endpoints changed, with their state
 	// after the change; nil if no proxy can see it.
-	States []event.ClusterState
+	States []event.Expected
 }
 
 // Room returns the first slice with room for n more pods, n being at most 100.

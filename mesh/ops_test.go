@@ -13,10 +13,11 @@ import (
 )
 
 // statesOf works the states out from the slices alone.
-func statesOf(s *mesh.Service, clusters []event.ClusterState) []event.ClusterState {
-	out := make([]event.ClusterState, len(clusters))
+func statesOf(s *mesh.Service, clusters []event.Expected) []event.Expected {
+	out := make([]event.Expected, len(clusters))
 	for i := range clusters {
-		out[i].Cluster = clusters[i].Cluster
+		out[i] = clusters[i]
+		out[i].State = 0
 		for _, slice := range s.Slices() {
 			for _, e := range slice.Endpoints {
 				if e.Conditions.Ready == nil || *e.Conditions.Ready {
@@ -112,7 +113,7 @@ func TestStatesFollowAnySequenceOfOperations(t *testing.T) {
 	})
 }
 
-func check(t *rapid.T, s *mesh.Service, change mesh.Change, before []event.ClusterState, objects []*discoveryv1.EndpointSlice) {
+func check(t *rapid.T, s *mesh.Service, change mesh.Change, before []event.Expected, objects []*discoveryv1.EndpointSlice) {
 	now := s.States()
 	if diff := cmp.Diff(statesOf(s, now), now); diff != "" {
 		t.Fatalf("states kept step by step (-from slices +kept):\n%s", diff)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // maxPorts is the largest number of ports of a service.
@@ -23,6 +24,8 @@ type shared struct {
 	labels map[string]string
 	nodes  []node
 	ports  []port
+	// audience are the proxies that know the whole mesh.
+	audience *event.Audience
 }
 
 // port is one port of every service.
@@ -62,7 +65,7 @@ type Service struct {
 	// The endpoints, changed by Add, Set and Remove.
 	slices []sliceModel
 	pods   map[string]*member
-	states []event.ClusterState
+	states []event.Expected
 
 	// next is the mesh's next free pod number; the only thing that services share
 	// and change.
@@ -107,7 +110,7 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 			"{service}", name,
 			"{namespace}", namespace,
 		).Replace(clusterName)
-		s.states = append(s.states, event.ClusterState{Cluster: cluster})
+		s.states = append(s.states, event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: sh.audience})
 	}
 	s.grow(0)
 	return s
@@ -228,7 +231,7 @@ func (s *Service) Pods() []*corev1.Pod {
 
 // States returns the service's clusters, one per port, each with the
 // fingerprint of its usable endpoints. It is nil for a headless service.
-func (s *Service) States() []event.ClusterState {
+func (s *Service) States() []event.Expected {
 	if s.headless {
 		return nil
 	}
@@ -249,7 +252,7 @@ func (s *Service) Usable() map[string][]uint64 {
 		for _, name := range ready {
 			hashes = append(hashes, event.EndpointHash(s.pods[name].pod.IP, uint32(p.target)))
 		}
-		out[s.states[i].Cluster] = hashes
+		out[s.states[i].Name] = hashes
 	}
 	return out
 }

@@ -249,17 +249,26 @@ type Convergence struct {
 	// without a control plane; absent if there was none.
 	StaleEndpointsInOutage *int64 `json:"staleEndpointsInOutage,omitempty"`
 	StuckWarming           *int   `json:"stuckWarming,omitempty"`
+	// DivergedResources are clusters, listeners, virtual hosts and workloads that the
+	// run's changes concern and that a proxy does not hold as the mesh wants them.
+	DivergedResources int64 `json:"divergedResources,omitempty"`
 	// OrderingViolations are resources that nothing had subscribed to.
 	OrderingViolations int64        `json:"orderingViolations"`
 	Examples           []Divergence `json:"examples,omitempty"`
 }
 
-// Divergence is one cluster in which a proxy differs from the mesh.
+// Divergence is one resource in which a proxy differs from the mesh.
 type Divergence struct {
-	Proxy   int    `json:"proxy"`
+	Proxy int `json:"proxy"`
+	// Type is empty for the endpoints of a cluster, of which Stale and Missing count
+	// those in which the proxy differs; else it is a type such as "cds", with the state
+	// that the proxy held and the one it should have.
+	Type    string `json:"type,omitempty"`
 	Cluster string `json:"cluster"`
 	Stale   int    `json:"stale"`
 	Missing int    `json:"missing"`
+	Held    string `json:"held,omitempty"`
+	Wanted  string `json:"wanted,omitempty"`
 }
 
 // Harness says what the harness cost, and whether it was the bottleneck.

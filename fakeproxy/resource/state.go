@@ -75,7 +75,7 @@ type Step struct {
 
 	// Of a response.
 	Duplicates, OutOfOrder int
-	States                 []event.ClusterState
+	States                 []event.ResourceState
 	TTLs                   []TTL
 	// Rewarm are the endpoints that changed clusters wait for afresh.
 	Rewarm *NameSet

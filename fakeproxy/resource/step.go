@@ -239,7 +239,7 @@ func (t *Table) applyNamed(s *Step, from *State, in *incoming) *State {
 
 func (s *Step) state(typ xds.Type, name string, f event.Fingerprint) {
 	if typ == xds.EDS {
-		s.States = append(s.States, event.ClusterState{Cluster: name, State: f})
+		s.States = append(s.States, event.ResourceState{Type: xds.EDS, Name: name, State: f})
 	}
 }
 

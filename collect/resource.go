@@ -1,11 +1,14 @@
 package collect
 
 import (
+	"iter"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 )
 
 // entry is one state in a cluster's history. The first entry of a cluster in
@@ -19,12 +22,16 @@ type entry struct {
 // nothing is the position of a proxy that has received no state of a cluster.
 const nothing = -1
 
-// cluster follows one EDS resource.
-type cluster struct {
+// resource follows one resource.
+type resource struct {
+	typ  xds.Type
 	name string
 	// baseline says that the history starts with the state the mesh began with,
 	// so that every state a proxy can rightly hold is in it.
 	baseline bool
+	// audience are the proxies that have to know it, subscribed or not; nil is none.
+	// Immutable, set before any proxy or mutation knows the resource.
+	audience bitset
 
 	// history only grows; readers take the slice as it is.
 	history atomic.Pointer[[]entry]
@@ -44,8 +51,9 @@ type cluster struct {
 	moved atomic.Pointer[[]int32]
 }
 
-func newCluster(name string, proxies int) *cluster {
-	c := &cluster{
+func newResource(typ xds.Type, name string, proxies int) *resource {
+	c := &resource{
+		typ:        typ,
 		name:       name,
 		received:   newBitset(proxies),
 		subscribed: newBitset(proxies),
@@ -56,7 +64,7 @@ func newCluster(name string, proxies int) *cluster {
 }
 
 // append adds a state, at the index that next told.
-func (c *cluster) append(e entry) {
+func (c *resource) append(e entry) {
 	c.appending.Lock()
 	defer c.appending.Unlock()
 	grown := append(*c.history.Load(), e)
@@ -65,7 +73,7 @@ func (c *cluster) append(e entry) {
 
 // next returns the index that the next state will have. It holds until the
 // next append, which is the caller's: mutations of a service are serial.
-func (c *cluster) next() int32 { return int32(len(*c.history.Load())) }
+func (c *resource) next() int32 { return int32(len(*c.history.Load())) }
 
 // match says how a received state stands to a cluster's history.
 type match uint8
@@ -106,8 +114,13 @@ func find(history []entry, position int32, state event.Fingerprint, received eve
 	return nothing, unknown
 }
 
+// counts reports whether the resource is one of those that make proxy p complete.
+func (c *resource) counts(p int) bool {
+	return c.baseline && c.typ == xds.EDS && c.audience != nil && c.audience.has(p)
+}
+
 // position returns the index in history of what proxy p last received.
-func (c *cluster) position(p int) int32 {
+func (c *resource) position(p int) int32 {
 	if moved := c.moved.Load(); moved != nil && (*moved)[p] > 0 {
 		return (*moved)[p]
 	}
@@ -118,7 +131,7 @@ func (c *cluster) position(p int) int32 {
 }
 
 // move sets the position of proxy p.
-func (c *cluster) move(p int, index int32) {
+func (c *resource) move(p int, index int32) {
 	moved := c.moved.Load()
 	if index > 0 && moved == nil {
 		made := make([]int32, 64*len(c.received))
@@ -139,50 +152,81 @@ func (c *cluster) move(p int, index int32) {
 }
 
 // shows reports whether proxy p now holds the newest state of the cluster.
-func (c *cluster) shows(p int) bool {
+func (c *resource) shows(p int) bool {
 	history, at := *c.history.Load(), c.position(p)
 	return at != nothing && !c.astray.has(p) && history[at].state == history[len(history)-1].state
 }
 
 // lose drops what is known of the state that proxy p holds.
-func (c *cluster) lose(p int) {
+func (c *resource) lose(p int) {
 	c.move(p, nothing)
 	c.astray.clear(p)
 }
 
-// clusters is the set of known clusters: read without a lock, copied to grow.
-type clusters struct {
+// known is the resources by type and name: read without a lock, copied to grow.
+type known struct {
 	proxies int
-	byName  atomic.Pointer[map[string]*cluster]
+	byName  [xds.NumTypes]atomic.Pointer[map[string]*resource]
 	growing sync.Mutex
 }
 
-func (cs *clusters) get(name string) *cluster { return (*cs.byName.Load())[name] }
-
-// ensure makes sure that every name is known.
-func (cs *clusters) ensure(names []string) {
-	if cs.knows(names) {
-		return
+func newKnown(proxies int) *known {
+	k := &known{proxies: proxies}
+	for t := range k.byName {
+		k.byName[t].Store(&map[string]*resource{})
 	}
-	cs.growing.Lock()
-	defer cs.growing.Unlock()
-	grown := maps.Clone(*cs.byName.Load())
-	for _, name := range names {
-		if grown[name] == nil {
-			grown[name] = newCluster(name, cs.proxies)
-		}
-	}
-	cs.byName.Store(&grown)
+	return k
 }
 
-func (cs *clusters) knows(names []string) bool {
-	known := *cs.byName.Load()
-	for _, name := range names {
-		if known[name] == nil {
-			return false
+func (k *known) get(t xds.Type, name string) *resource { return (*k.byName[t].Load())[name] }
+
+// all yields every known resource.
+func (k *known) all() iter.Seq[*resource] {
+	return func(yield func(*resource) bool) {
+		for t := range k.byName {
+			for _, r := range *k.byName[t].Load() {
+				if !yield(r) {
+					return
+				}
+			}
 		}
 	}
-	return true
+}
+
+// subscribed makes sure that EDS resources are known that proxies subscribe to.
+func (k *known) subscribed(names []string) {
+	missing := func(name string) bool { return k.get(xds.EDS, name) == nil }
+	if !slices.ContainsFunc(names, missing) {
+		return
+	}
+	k.growing.Lock()
+	defer k.growing.Unlock()
+	grown := maps.Clone(*k.byName[xds.EDS].Load())
+	for _, name := range names {
+		if grown[name] == nil {
+			grown[name] = newResource(xds.EDS, name, k.proxies)
+		}
+	}
+	k.byName[xds.EDS].Store(&grown)
+}
+
+// changed returns the resource that a mutation gives a state. One that only
+// subscriptions were known of gets the mutation's audience.
+func (k *known) changed(t xds.Type, name string, audience bitset) *resource {
+	if r := k.get(t, name); r != nil && (r.audience != nil || audience == nil) {
+		return r
+	}
+	k.growing.Lock()
+	defer k.growing.Unlock()
+	grown := maps.Clone(*k.byName[t].Load())
+	r := newResource(t, name, k.proxies)
+	if before := grown[name]; before != nil {
+		r.subscribed = before.subscribed
+	}
+	r.audience = audience
+	grown[name] = r
+	k.byName[t].Store(&grown)
+	return r
 }
 
 // bitset is a set of proxies. Shards begin at multiples of 64, so each word
