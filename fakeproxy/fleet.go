@@ -46,6 +46,8 @@ type Config struct {
 	Log        *slog.Logger
 	// KeepBytes keeps the content of resources for dumps.
 	KeepBytes bool
+	// Follow are the types other than EDS whose changes are in event.Response.States.
+	Follow []xds.Type
 }
 
 // Fleet is a set of fake proxies.
@@ -88,7 +90,7 @@ func New(cfg Config) (*Fleet, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{
-		cfg: cfg, table: resource.NewTable(cfg.KeepBytes), scratch: newScratch(), timers: newTimers(cfg.Clock),
+		cfg: cfg, table: resource.NewTable(cfg.KeepBytes, cfg.Follow...), scratch: newScratch(), timers: newTimers(cfg.Clock),
 		balancer:  newBalancer(len(addresses), cfg.Random, cfg.Seed),
 		byAddress: make([]addressCounters, len(addresses)),
 	}
@@ -190,6 +192,24 @@ func (f *Fleet) Endpoints(proxy int) iter.Seq2[string, []uint64] {
 			}
 			if !yield(name, endpoints) {
 				return
+			}
+		}
+	}
+}
+
+// Followed lists what a proxy shows of the types in Config.Follow. A type of which
+// something waits to arrive is listed as it is.
+func (f *Fleet) Followed(proxy int) iter.Seq[event.ResourceState] {
+	p := f.proxies[proxy]
+	p.mu.Lock()
+	states := p.states
+	p.mu.Unlock()
+	return func(yield func(event.ResourceState) bool) {
+		for _, t := range f.cfg.Follow {
+			for _, s := range states[t].Held.Shown(t) {
+				if !yield(s) {
+					return
+				}
 			}
 		}
 	}

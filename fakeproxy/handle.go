@@ -77,7 +77,11 @@ func (p *proxy) apply(m *resource.Response, r *event.Response) []*event.ProxyEve
 		return events
 	}
 	p.ack(m, r, step)
+	p.dropped = p.dropped[:0]
 	events = append(events, p.subscribeToChildren(t, step.Rewarm, r.Received)...)
+	if len(p.dropped) > 0 {
+		r.States = slices.Concat(r.States, p.dropped)
+	}
 	p.startTTLs(step.TTLs, r.Received)
 	p.backoff.reset()
 	if p.isReady(false) {

@@ -43,6 +43,8 @@ type proxy struct {
 	began        event.Time // first attempt of this connection
 	record       event.Response
 
+	dropped []event.ResourceState // what went with its parents since the record began
+
 	sinkMu sync.Mutex // serialises the Sink's calls for this proxy
 
 	mu      sync.Mutex // guards all below
@@ -99,6 +101,7 @@ func (p *proxy) subscribeToChildren(t xds.Type, rewarm *resource.NameSet, at eve
 		}
 		s, next := p.fleet.table.Rename(old, c, names, warm)
 		p.states[c] = next
+		p.dropped = append(p.dropped, s.States...)
 		if p.stream != nil && s.Subscribe.Len()+s.Unsubscribe.Len() > 0 {
 			p.resubscribe(c, s)
 		}

@@ -29,6 +29,11 @@ type Body struct {
 	// Raw is the content, if the table keeps it for dumps.
 	Raw []byte
 
+	// Of a type that is followed: what it shows beside its own name.
+	state event.Fingerprint // of a cluster
+	hosts []string          // virtual hosts of a route configuration
+	marks []mark
+
 	name    string
 	invalid string // why it must be rejected; empty if valid
 }
@@ -58,10 +63,13 @@ type validator interface {
 }
 
 // decode reads an encoded Any, which must hold a resource of type typ.
-func decode(b []byte, typ xds.Type, keep bool) *Body {
-	d := &Body{Size: len(b)}
+func decode(b []byte, typ xds.Type, keep, follow bool) *Body {
+	d := &Body{Size: len(b), state: event.Present}
 	if keep {
 		d.Raw = bytes.Clone(b)
+	}
+	if follow {
+		d.readMarks(b)
 	}
 	if err := d.fill(b, typ); err != nil {
 		d.invalid = err.Error()
@@ -88,7 +96,7 @@ func (d *Body) fill(b []byte, typ xds.Type) error {
 	case xds.SRDS:
 		return d.scope(value)
 	case xds.RDS:
-		return d.named(value, new(routev3.RouteConfiguration))
+		return d.routes(value)
 	case xds.SDS:
 		return d.named(value, new(tlsv3.Secret))
 	case xds.ECDS:
@@ -119,12 +127,24 @@ func (d *Body) named(b []byte, m interface {
 	return err
 }
 
+func (d *Body) routes(b []byte) error {
+	r := new(routev3.RouteConfiguration)
+	err := d.named(b, r)
+	for _, host := range r.GetVirtualHosts() {
+		d.hosts = append(d.hosts, host.GetName())
+	}
+	return err
+}
+
 func (d *Body) cluster(b []byte) error {
 	c := new(clusterv3.Cluster)
 	err := unmarshalValid(b, c)
 	d.name = c.GetName()
 	if err != nil {
 		return err
+	}
+	if generation, ok := event.OfMarkTimeout(c.GetConnectTimeout().AsDuration()); ok {
+		d.state = event.MarkState(generation)
 	}
 	if c.GetType() == clusterv3.Cluster_EDS {
 		service := c.GetEdsClusterConfig().GetServiceName()

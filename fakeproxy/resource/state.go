@@ -133,7 +133,9 @@ func (t *Table) Apply(s *State, m *Response, typ xds.Type, v xds.Variant, lastWi
 		for _, b := range m.Removed {
 			in.removed = append(in.removed, string(b))
 		}
-		return t.apply(s, in)
+		step, next := t.apply(s, in)
+		t.follows(step, typ, s, next)
+		return step, next
 	})
 }
 
@@ -141,7 +143,11 @@ func (t *Table) Apply(s *State, m *Response, typ xds.Type, v xds.Variant, lastWi
 // rewarm are the names that are to arrive anew.
 func (t *Table) Rename(s *State, typ xds.Type, names, rewarm *NameSet) (*Step, *State) {
 	k := stepKey{names.key.plus(rewarm.key.tagged(rewarmMeaning)), ofNames | uint8(typ)}
-	return s.step(k, func() (*Step, *State) { return t.rename(s, typ, names, rewarm) })
+	return s.step(k, func() (*Step, *State) {
+		step, next := t.rename(s, typ, names, rewarm)
+		t.follows(step, typ, s, next)
+		return step, next
+	})
 }
 
 // Expire moves s on when the initial fetch of sorted names, all of them warming, has

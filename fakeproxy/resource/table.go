@@ -3,10 +3,12 @@ package resource
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 )
 
@@ -14,6 +16,7 @@ import (
 // and state that at least one of them holds, once.
 type Table struct {
 	keepBytes bool
+	follow    [xds.NumKnown]bool
 
 	bodies weakMap[Key, Body]
 	items  weakMap[Key, Item]
@@ -26,9 +29,13 @@ type Table struct {
 	empty *View
 }
 
-// NewTable returns an empty table. keepBytes keeps the content of resources.
-func NewTable(keepBytes bool) *Table {
+// NewTable returns an empty table. keepBytes keeps the content of resources. follow are
+// the types other than EDS of which a Step says what has changed.
+func NewTable(keepBytes bool, follow ...xds.Type) *Table {
 	t := &Table{keepBytes: keepBytes}
+	for _, typ := range follow {
+		t.follow[typ] = typ != xds.EDS
+	}
 	t.NoNames = t.nameSet(nil)
 	t.empty = t.view(nil)
 	return t
@@ -82,6 +89,9 @@ type View struct {
 	Children [xds.NumKnown]*NameSet
 
 	key Key
+
+	showing sync.Once
+	shown   []event.ResourceState
 }
 
 // view interns items, which must be sorted by name and unique and are kept.
@@ -165,7 +175,7 @@ func (t *Table) item(b []byte, hash Key, typ xds.Type, v xds.Variant) *Item {
 // body interns the content of a resource, an encoded Any.
 func (t *Table) body(anyBytes []byte, typ xds.Type) *Body {
 	k := hashBytes(anyBytes).tagged(uint64(typ))
-	return t.bodies.get(k, func() *Body { return decode(anyBytes, typ, t.keepBytes) })
+	return t.bodies.get(k, func() *Body { return decode(anyBytes, typ, t.keepBytes, t.follow[typ]) })
 }
 
 // Naming lists the resources that name a child.
