@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -147,3 +148,5 @@ func expect(cluster string, state event.Fingerprint) []event.Expected {
 		ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster, State: state}, Audience: everyone,
 	}}
 }
+
+func text(f event.Fingerprint) string { return fmt.Sprintf("%016x", uint64(f)) }
