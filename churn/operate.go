@@ -297,6 +297,9 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 		if c.what == deleteService {
 			step.leaves, step.swept = podsOf(s), slicesOf(s)
 		}
+	case objecting:
+		step.creates = c.from == 0
+		step.unit = c.object.Kind + " " + c.object.Key()
 	case namespacing:
 		step.creates = !c.gone
 	}

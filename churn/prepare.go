@@ -24,6 +24,9 @@ type prepared struct {
 	// the pods of these numbers; without any it is not.
 	fresh bool
 	pods  []int
+	// object is a config object about the service that is there from the start; none if
+	// it has no kind.
+	object mesh.Object
 }
 
 // Prepare brings the mesh that was planned for into the state in which the schedule
@@ -40,6 +43,9 @@ func (s *Schedule) Prepare(m *mesh.Mesh) error {
 		}
 		if err := p.apply(service); err != nil {
 			return err
+		}
+		if p.object.Kind != "" {
+			m.Configs = append(m.Configs, service.Manifest(p.object, 1))
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -68,6 +69,8 @@ type Mesh struct {
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
 	Proxies []Pod
+	// Configs are config objects that are there from the start.
+	Configs []*unstructured.Unstructured
 
 	next  *atomic.Int64
 	byKey map[string]*Service
@@ -88,12 +91,15 @@ func New(cfg Config) (*Mesh, error) {
 		ports:    ports(cfg.Ports),
 		audience: &event.Audience{},
 		sidecars: &event.Audience{Kinds: []string{"sidecar"}},
+		routers:  &event.Audience{Kinds: []string{"router"}},
+		local:    map[string]*event.Audience{},
 	}
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {
 		m.Nodes = append(m.Nodes, n.object(sh.labels))
 	}
 	for i := range cfg.Namespaces {
+		sh.local[cfg.namespace(i)] = &event.Audience{Namespaces: []string{cfg.namespace(i)}, Kinds: sh.sidecars.Kinds}
 		m.Namespaces = append(m.Namespaces, &corev1.Namespace{
 			ObjectMeta: metav1.ObjectMeta{Name: cfg.namespace(i), Labels: maps.Clone(sh.labels)},
 		})
@@ -271,7 +277,8 @@ func (m *Mesh) Objects() iter.Seq[runtime.Object] {
 			each(yield, m, func(s *Service) []*corev1.Service { return onlyIf(s.Exists(), s.Object) }) &&
 			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return onlyIf(s.Exists() || !s.lone, s.Account) }) &&
 			each(yield, m, (*Service).Pods) &&
-			each(yield, m, (*Service).Slices)
+			each(yield, m, (*Service).Slices) &&
+			all(yield, m.Configs)
 	}
 }
 

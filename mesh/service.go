@@ -24,8 +24,18 @@ type shared struct {
 	labels map[string]string
 	nodes  []node
 	ports  []port
-	// audience are the proxies that know the whole mesh, sidecars those of one kind.
-	audience, sidecars *event.Audience
+	// audience are the proxies that know the whole mesh, sidecars and routers those of one
+	// kind, and local the sidecars by namespace.
+	audience, sidecars, routers *event.Audience
+	local                       map[string]*event.Audience
+}
+
+// sidecarsIn returns the sidecars of a namespace of the mesh.
+func (sh *shared) sidecarsIn(namespace string) *event.Audience {
+	if a := sh.local[namespace]; a != nil {
+		return a
+	}
+	return &event.Audience{Namespaces: []string{namespace}, Kinds: sh.sidecars.Kinds}
 }
 
 // port is one port of every service.
