@@ -191,7 +191,7 @@ func (r *run) start(ctx, requests context.Context) error {
 	r.kube.limitRequests(requests)
 	r.warnAll(r.schedule.Warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
-	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
+	if err = seed(ctx, r.kube.client, r.kube.dynamic, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)

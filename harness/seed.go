@@ -12,7 +12,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/xdsbench/xdsbench/mesh"
@@ -50,11 +52,11 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 
 // seed writes the whole mesh, kind after kind, since slices refer to pods and
 // pods to namespaces. It calls progress after each kind.
-func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progress func(done int)) error {
+func seed(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, m *mesh.Mesh, progress func(done int)) error {
 	var batch []runtime.Object
 	done := 0
 	flush := func() error {
-		err := createAll(ctx, client, batch)
+		err := createAll(ctx, client, configs, batch)
 		done += len(batch)
 		batch = batch[:0]
 		progress(done)
@@ -72,7 +74,7 @@ func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progre
 }
 
 // createAll writes the objects of one batch, which do not depend on each other.
-func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime.Object) error {
+func createAll(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, batch []runtime.Object) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan runtime.Object)
@@ -80,7 +82,7 @@ func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime
 	for range seedWorkers {
 		workers.Go(func() {
 			for o := range work {
-				if err := create(ctx, client, o); err != nil {
+				if err := create(ctx, client, configs, o); err != nil {
 					cancel(err)
 				}
 			}
@@ -97,7 +99,7 @@ func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime
 	return context.Cause(ctx)
 }
 
-func create(ctx context.Context, client kubernetes.Interface, object runtime.Object) error {
+func create(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, object runtime.Object) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -116,6 +118,8 @@ func create(ctx context.Context, client kubernetes.Interface, object runtime.Obj
 		err = createPod(ctx, client, o)
 	case *discoveryv1.EndpointSlice:
 		_, err = client.DiscoveryV1().EndpointSlices(o.Namespace).Create(ctx, o, opts)
+	case *unstructured.Unstructured:
+		_, err = configs.Resource(mesh.ResourceOf(o)).Namespace(o.GetNamespace()).Create(ctx, o, opts)
 	default:
 		err = fmt.Errorf("the mesh holds a %T, which the harness cannot create", object)
 	}

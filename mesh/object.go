@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -73,14 +74,21 @@ func (o Object) Resource() schema.GroupVersionResource {
 	}
 }
 
-// kind is the object's kind as its manifest says it.
-func (o Object) kind() string {
-	return map[string]string{
-		"virtual-service": "VirtualService", "destination-rule": "DestinationRule", "sidecar": "Sidecar",
-		"service-entry": "ServiceEntry", "authorization-policy": "AuthorizationPolicy", "gateway": "Gateway",
-		"peer-authentication": "PeerAuthentication", "envoy-filter": "EnvoyFilter", "telemetry": "Telemetry",
-	}[o.Kind]
+// manifestKinds are the kinds as manifests say them, in the order of ObjectKinds.
+func manifestKinds() []string {
+	return []string{
+		"VirtualService", "DestinationRule", "Sidecar", "ServiceEntry", "AuthorizationPolicy",
+		"PeerAuthentication", "EnvoyFilter", "Telemetry", "Gateway",
+	}
 }
+
+// ResourceOf returns what a manifest of one of the kinds is served as.
+func ResourceOf(u *unstructured.Unstructured) schema.GroupVersionResource {
+	at := max(slices.Index(manifestKinds(), u.GetKind()), 0)
+	return Object{Kind: ObjectKinds()[at]}.Resource()
+}
+
+func (o Object) manifestKind() string { return manifestKinds()[slices.Index(ObjectKinds(), o.Kind)] }
 
 func (o Object) mark(generation int) string { return event.Mark(o.Name, generation) }
 
@@ -104,7 +112,7 @@ func (s *Service) Manifest(o Object, generation int) *unstructured.Unstructured 
 	r := o.Resource()
 	return &unstructured.Unstructured{Object: fields{
 		"apiVersion": r.Group + "/" + r.Version,
-		"kind":       o.kind(),
+		"kind":       o.manifestKind(),
 		"metadata":   fields{"name": o.Name, "namespace": o.Namespace, "labels": labels},
 		"spec":       o.spec(s, generation),
 	}}
