@@ -207,7 +207,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
 		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
 	}); err != nil {
 		return err
