@@ -131,24 +131,32 @@ func listenFlags(args []string) (xds, base string, err error) {
 }
 
 func serve(xds, base string) error {
-	if xds != "" {
-		l, err := net.Listen("tcp", xds)
-		if err != nil {
+	// The pages come first: a command is ready once its ADS address accepts connections.
+	if base != "" {
+		if err := servePages(base); err != nil {
 			return err
 		}
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_ = conn.Close()
-			}
-		}()
 	}
-	if base == "" {
+	if xds == "" {
 		return nil
 	}
+	l, err := net.Listen("tcp", xds)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	return nil
+}
+
+func servePages(base string) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ready", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "fake 1.2.3") })

@@ -32,6 +32,7 @@ func countsOf(r *result.Result) map[string]int64 {
 }
 
 func TestASeedGivesWhatTheVersionBeforeMeasured(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	if code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "--seed", "7", "-o", dir); code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)

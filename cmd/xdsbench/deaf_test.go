@@ -11,6 +11,7 @@ import (
 // Two servers behind one fleet, one of which ignores every update: the verdict names
 // it, and the figures of the two show it.
 func TestADeafReplicaIsNamed(t *testing.T) {
+	t.Parallel()
 	p := startPeers(t)
 	var deaf atomic.Bool
 	relay := p.adsThat(t, func(string, []byte) bool { return deaf.Load() })

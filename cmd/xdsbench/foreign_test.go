@@ -16,6 +16,7 @@ import (
 const gcpClusterName = "{namespace}/{service}/{port}"
 
 func TestAnyControlPlaneCanBeMeasuredAsACommand(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
 		"--target", "exec", "--exec", gcpServer(t)+" --kubeconfig {kubeconfig} --listen {xds}", "--clusters", gcpClusterName)
@@ -26,6 +27,7 @@ func TestAnyControlPlaneCanBeMeasuredAsACommand(t *testing.T) {
 }
 
 func TestAnyControlPlaneCanBeMeasuredWhereItRuns(t *testing.T) {
+	t.Parallel()
 	kubeconfig := fakeCluster(t)
 	address := closedAddress(t)
 	server := exec.CommandContext(t.Context(), gcpServer(t), "--kubeconfig", kubeconfig, "--listen", address)

@@ -41,6 +41,7 @@ func TestCtrlCSavesAPartialResultAndLeavesNothingRunning(t *testing.T) {
 }
 
 func TestKilledControlPlaneIsReportedRestartedAndReconnectedTo(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, "run", "smoke", "-o", dir, "--duration", "8s")
 	awaitText(t, output, "steady")
@@ -66,6 +67,7 @@ func TestKilledControlPlaneIsReportedRestartedAndReconnectedTo(t *testing.T) {
 }
 
 func TestControlPlaneThatCrashesIsReportedWithItsStatusAndLog(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -142,6 +142,7 @@ func TestProxiesRefusesBadInputAndNamesEveryProblem(t *testing.T) {
 }
 
 func TestPlannedOutageLeavesGhostsAndTheRunHealsThem(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "8s",
 		"--set", "target.outage.at=2s", "--set", "target.outage.for=3s", "--set", "phases.drain=40s")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "3s",
 		"--set", "target.replicas=2", "--set", "target.outage.replica=[0]",
@@ -36,6 +37,7 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndTheBooksStillAgree(t *testing.T
 }
 
 func TestKilledReplicaIsReportedAndStartedAgainWhileTheOtherServes(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, "run", "smoke", "-o", dir, "--duration", "4s",
 		"--set", "target.replicas=2", "--set", "target.balance=random", "--set", "proxies.reconnect.max=500ms")

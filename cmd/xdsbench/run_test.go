@@ -33,6 +33,7 @@ func TestSmokeProfileDeliversEverythingOnTheEmbeddedControlPlane(t *testing.T) {
 }
 
 func TestSameSeedGivesTheSameSequenceOfMutations(t *testing.T) {
+	t.Parallel()
 	sequence := func() []string {
 		dir := out(t)
 		if code, _, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--seed", "7", "--duration", "3s"); code != exitDone {
@@ -78,6 +79,7 @@ func planned(t *testing.T, file string) []string {
 }
 
 func TestClustersThatNobodySubscribesToAreNotPassedOverInSilence(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "1s", "--clusters", "{service}:{port}")
 	if code != exitDefects {
@@ -95,6 +97,7 @@ func TestClustersThatNobodySubscribesToAreNotPassedOverInSilence(t *testing.T) {
 // A control plane that sends half of its clusters first and the rest later gives
 // proxies that are ready: the verdict says what they lacked.
 func TestHalfAMeshIsADefect(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir, "--duration", "3s",
 		"--set", "target.env.XDSBENCH_FAULT_LATE_CLUSTERS=3s")
