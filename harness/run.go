@@ -165,7 +165,7 @@ func (r *run) plan() error {
 
 // measure goes through the phases in which proxies are connected.
 func (r *run) measure(ctx context.Context) error {
-	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.steady, r.drain} {
+	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.idle, r.begin, r.steady, r.drain} {
 		if err := phase(ctx); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func TestEveryProblemOfAFileIsListedWithItsPlace(t *testing.T) {
 		`proxies.kinds: line 17, column 10: a list stands where a mapping is wanted of names, each with its value`,
 		`churn[1]: line 21, column 3: "pod-add" stands where a mapping is wanted of fields: kind, rate, schedule, target, pods, delay`,
 		`services: line 22, column 1: unknown field: did you mean mesh.services?`,
-		`phases: line 23, column 9: "20s" stands where a mapping is wanted of fields: readyTimeout, warmup, steady, drain`,
+		`phases: line 23, column 9: "20s" stands where a mapping is wanted of fields: readyTimeout, warmup, idle, steady, drain`,
 		`target.replicas: line 24, column 34: 99999999999999999999 is too large`,
 		`pprof.heap: line 25, column 15: "1" is not true or false`,
 		`slo.propagation.all.p99: line 26, column 28: a mapping is not text`,

@@ -100,18 +100,6 @@ type Cost struct {
 	NetAllocatedBytes *float64 `json:"netAllocatedBytes,omitempty" unit:"bytes"`
 }
 
-// AddNet works the net figures out from what an idle span cost.
-func (c *Cost) AddNet(idle *Cost) {
-	if idle == nil || idle.WallSeconds <= 0 {
-		return
-	}
-	share := c.WallSeconds / idle.WallSeconds
-	c.NetCPUSeconds = new(c.CPUSeconds - idle.CPUSeconds*share)
-	if c.AllocatedBytes != nil && idle.AllocatedBytes != nil {
-		c.NetAllocatedBytes = new(*c.AllocatedBytes - *idle.AllocatedBytes*share)
-	}
-}
-
 // Proxies are the proxies of one kind, such as routers. Quantiles are within 1 %, but
 // those of latencies within 10 % in fleets of one kind.
 type Proxies struct {
