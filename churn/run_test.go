@@ -108,8 +108,8 @@ func TestRunMakesEveryWriteAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 12, 5)
+		s := prepared(t, m, 10*time.Second, everything()...)
 		client := seeded(t, m)
-		s := plan(t, m, 10*time.Second, everything()...)
 		sink := &recorder{}
 		stats, err := run(t.Context(), client, m, s, sink)
 		if err != nil {
@@ -140,14 +140,15 @@ func TestRunMakesEveryWriteAtItsTime(t *testing.T) {
 func TestStatesAreThoseOfTheSlicesInTheAPIServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := newMesh(t, 6, 5)
+		m := newMesh(t, 24, 5)
+		s := prepared(t, m, 10*time.Second, everything()...)
 		client := seeded(t, m)
 		before := map[string][]event.Expected{}
 		for s := range m.All() {
 			before[s.Key()] = s.States()
 		}
 		sink := &recorder{}
-		if _, err := run(t.Context(), client, m, plan(t, m, 10*time.Second, everything()...), sink); err != nil {
+		if _, err := run(t.Context(), client, m, s, sink); err != nil {
 			t.Fatal(err)
 		}
 		silent := map[string]int{}
@@ -177,6 +178,7 @@ func TestServicesKeepAUsableEndpointAndTheirOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 4, 2)
+		s := plan(t, m, 20*time.Second, keepingOneUsable()...)
 		last := map[string]uint64{}
 		var mu sync.Mutex
 		sink := &recorder{begin: func(got *event.Mutation) {
@@ -190,7 +192,7 @@ func TestServicesKeepAUsableEndpointAndTheirOrder(t *testing.T) {
 			}
 			last[got.Service] = got.Seq
 		}}
-		if _, err := run(t.Context(), slow(seeded(t, m), 20*time.Millisecond), m, plan(t, m, 20*time.Second, everything()...), sink); err != nil {
+		if _, err := run(t.Context(), slow(seeded(t, m), 20*time.Millisecond), m, s, sink); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -272,7 +274,7 @@ func TestCancellingStopsIssuing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 6, 5)
-		s := plan(t, m, 20*time.Second, everything()...)
+		s := prepared(t, m, 20*time.Second, everything()...)
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		sink := &recorder{}

@@ -2,13 +2,15 @@
 //
 // A Collector hears of every mutation from the churn (Begin, End) and of every
 // response and change of life from the fake proxies (Response, Proxy). It
-// correlates the two by content: each EDS resource has a history of the states
+// correlates the two by content: each resource has a history of the states
 // the mesh gave it, and the state that a proxy receives names the newest
 // mutation whose state it equals. That mutation, and every older one of the
-// same cluster, has then arrived at that proxy.
+// same resource, has then arrived at that proxy. Endpoints are told anew to every
+// stream; of the other types that are followed, a proxy reports what has changed, and
+// holds what it held over a reconnect.
 //
-// Each pair of a mutation and a proxy that was ready and subscribed when the
-// mutation was issued ends in exactly one way: delivered, undelivered,
+// Each pair of a mutation and a proxy that was ready when the mutation was issued, and
+// belongs to the audience of a resource or subscribes to it, ends in exactly one way: delivered, undelivered,
 // interrupted (the proxy lost its stream) or retired (the proxy left, or no
 // longer asks for anything that the mutation changed). Finish checks that the
 // four add up to the pairs expected, and says so in the result if they do not.

@@ -87,6 +87,7 @@ func New(cfg Config) (*Mesh, error) {
 		nodes:    cfg.nodes(),
 		ports:    ports(cfg.Ports),
 		audience: &event.Audience{},
+		sidecars: &event.Audience{Kinds: []string{"sidecar"}},
 	}
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {

@@ -40,10 +40,10 @@ func (c Condition) conditions() discoveryv1.EndpointConditions {
 
 // Change is what one operation did.
 type Change struct {
-	// Slice is the index of the EndpointSlice that changed.
+	// Slice is the index of the EndpointSlice that changed, or OfService.
 	Slice int
-	// States are the clusters whose usable endpoints changed, with their state
-	// after the change; nil if no proxy can see it.
+	// States are the resources that changed, with their state after the change; nil
+	// if no proxy can see it.
 	States []event.Expected
 }
 
@@ -139,8 +139,10 @@ func (s *Service) Remove(pods ...string) (Change, error) {
 
 // usable adds one endpoint to the fingerprint of every port, or removes it.
 func (s *Service) usable(pod Pod, step func(event.Fingerprint, uint64) event.Fingerprint) {
-	for i, p := range s.shared.ports {
-		s.states[i].State = step(s.states[i].State, event.EndpointHash(pod.IP, uint32(p.target)))
+	for i, p := range s.ports {
+		if target, ok := s.target(s.pods[pod.Name].slice, p.name); ok {
+			s.states[i].State = step(s.states[i].State, event.EndpointHash(pod.IP, uint32(target)))
+		}
 	}
 }
 

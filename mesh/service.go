@@ -24,8 +24,8 @@ type shared struct {
 	labels map[string]string
 	nodes  []node
 	ports  []port
-	// audience are the proxies that know the whole mesh.
-	audience *event.Audience
+	// audience are the proxies that know the whole mesh, sidecars those of one kind.
+	audience, sidecars *event.Audience
 }
 
 // port is one port of every service.
@@ -61,8 +61,11 @@ type Service struct {
 	selector        map[string]string
 	podLabels       []map[string]string
 	sliceLabels     map[string]string
+	clusterName     string // a template
 
-	// The endpoints, changed by Add, Set and Remove.
+	// What operations change. The elements of ports are never changed.
+	absent bool
+	ports  []port
 	slices []sliceModel
 	pods   map[string]*member
 	states []event.Expected
@@ -77,6 +80,10 @@ type Service struct {
 type sliceModel struct {
 	name, key string
 	endpoints []discoveryv1.Endpoint
+	// ports are its own; nil if they are the Service's. The elements are never changed.
+	ports []port
+	// note is what its annotation says; 0 if it has none.
+	note int
 }
 
 // member is one pod of the service.
@@ -94,6 +101,9 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 		namespace: namespace,
 		pods:      map[string]*member{},
 		next:      next,
+
+		clusterName: clusterName,
+		ports:       sh.ports,
 	}
 	for _, version := range []string{"v1", "v2"} {
 		labels := maps.Clone(sh.labels)
@@ -103,17 +113,22 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 	s.sliceLabels = maps.Clone(sh.labels)
 	s.sliceLabels[discoveryv1.LabelServiceName] = name
 	s.sliceLabels[discoveryv1.LabelManagedBy] = "xdsbench.io"
-	for _, p := range sh.ports {
-		cluster := strings.NewReplacer(
-			"{port}", strconv.Itoa(int(p.number)),
-			"{portName}", p.name,
-			"{service}", name,
-			"{namespace}", namespace,
-		).Replace(clusterName)
-		s.states = append(s.states, event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: sh.audience})
+	for _, p := range s.ports {
+		s.states = append(s.states, s.stateOf(p))
 	}
 	s.grow(0)
 	return s
+}
+
+// stateOf returns the EDS resource of a port without endpoints.
+func (s *Service) stateOf(p port) event.Expected {
+	cluster := strings.NewReplacer(
+		"{port}", strconv.Itoa(int(p.number)),
+		"{portName}", p.name,
+		"{service}", s.name,
+		"{namespace}", s.namespace,
+	).Replace(s.clusterName)
+	return event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: s.shared.audience}
 }
 
 // grow makes sure that the slice with this index exists.
@@ -146,6 +161,9 @@ func (s *Service) Clone() *Service {
 // Key returns "namespace/name".
 func (s *Service) Key() string { return s.namespace + "/" + s.name }
 
+// Namespace returns the service's namespace.
+func (s *Service) Namespace() string { return s.namespace }
+
 // Headless reports whether the service has no cluster address. Control planes
 // serve no EDS for such a service: its addresses are resolved by DNS or are the
 // proxy's original destination.
@@ -165,7 +183,7 @@ func (s *Service) Object() *corev1.Service {
 	if s.headless {
 		out.Spec.ClusterIP = corev1.ClusterIPNone
 	}
-	for _, p := range s.shared.ports {
+	for _, p := range s.ports {
 		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
 			Name:       p.name,
 			Protocol:   corev1.ProtocolTCP,
@@ -208,7 +226,10 @@ func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   slices.Clone(s.slices[i].endpoints),
 	}
-	for _, p := range s.shared.ports {
+	if note := s.slices[i].note; note > 0 {
+		out.Annotations = map[string]string{noteAnnotation: strconv.Itoa(note)}
+	}
+	for _, p := range s.listed(i) {
 		out.Ports = append(out.Ports, discoveryv1.EndpointPort{
 			Name:     new(p.name),
 			Port:     new(p.target),
@@ -221,18 +242,21 @@ func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
 // Pods returns the objects of the service's pods, in the order of the slices.
 func (s *Service) Pods() []*corev1.Pod {
 	out := make([]*corev1.Pod, 0, len(s.pods))
-	for _, slice := range s.slices {
+	for i, slice := range s.slices {
 		for _, e := range slice.endpoints {
-			out = append(out, s.pods[e.TargetRef.Name].pod.Object())
+			if m := s.pods[e.TargetRef.Name]; m.slice == i { // not where it is moving away
+				out = append(out, m.pod.Object())
+			}
 		}
 	}
 	return out
 }
 
 // States returns the service's clusters, one per port, each with the
-// fingerprint of its usable endpoints. It is nil for a headless service.
+// fingerprint of its usable endpoints. It is nil for a headless service, and for one that
+// does not exist.
 func (s *Service) States() []event.Expected {
-	if s.headless {
+	if s.headless || s.absent {
 		return nil
 	}
 	return slices.Clone(s.states)
@@ -242,15 +266,18 @@ func (s *Service) States() []event.Expected {
 // order of the slices. It is nil for a headless service. An endpoint is usable
 // when its ready condition is true.
 func (s *Service) Usable() map[string][]uint64 {
-	if s.headless {
+	if s.headless || s.absent {
 		return nil
 	}
 	out := make(map[string][]uint64, len(s.states))
 	ready := s.Ready()
-	for i, p := range s.shared.ports {
+	for i, p := range s.ports {
 		hashes := make([]uint64, 0, len(ready))
 		for _, name := range ready {
-			hashes = append(hashes, event.EndpointHash(s.pods[name].pod.IP, uint32(p.target)))
+			m := s.pods[name]
+			if target, ok := s.target(m.slice, p.name); ok {
+				hashes = append(hashes, event.EndpointHash(m.pod.IP, uint32(target)))
+			}
 		}
 		out[s.states[i].Name] = hashes
 	}
@@ -260,9 +287,9 @@ func (s *Service) Usable() map[string][]uint64 {
 // Ready returns the names of the pods that are ready, in the order of the slices.
 func (s *Service) Ready() []string {
 	out := make([]string, 0, len(s.pods))
-	for _, slice := range s.slices {
+	for i, slice := range s.slices {
 		for _, e := range slice.endpoints {
-			if s.pods[e.TargetRef.Name].condition == Ready {
+			if m := s.pods[e.TargetRef.Name]; m.condition == Ready && m.slice == i {
 				out = append(out, e.TargetRef.Name)
 			}
 		}
