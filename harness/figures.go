@@ -75,10 +75,11 @@ func (r *run) idle(ctx context.Context) error {
 type window struct {
 	kind        string
 	first, last time.Duration // from the start of steady load
+	own         bool          // no other kind's mutations are issued in it
 }
 
-// windowsOf lists the windows of a schedule of several kinds, in order; nil if any two
-// kinds overlap, for then it cannot be told what each one cost.
+// windowsOf lists the windows of a schedule of several kinds, in order; nil if none has
+// a window of its own, for only of those it can be told what each one cost.
 func windowsOf(s *churn.Schedule) []window {
 	var all []window
 	at := make(map[string]int)
@@ -87,17 +88,17 @@ func windowsOf(s *churn.Schedule) []window {
 		n, ok := at[step.Kind]
 		if !ok {
 			n = len(all)
-			at[step.Kind], all = n, append(all, window{step.Kind, step.Offset, step.Offset})
+			at[step.Kind], all = n, append(all, window{kind: step.Kind, first: step.Offset, last: step.Offset})
 		}
 		all[n].first, all[n].last = min(all[n].first, step.Offset), max(all[n].last, step.Offset)
 	}
 	slices.SortFunc(all, func(a, b window) int { return cmp.Compare(a.first, b.first) })
+	before, found := time.Duration(-1), false
 	for i := range all {
-		if i > 0 && all[i].first <= all[i-1].last {
-			return nil
-		}
+		all[i].own = all[i].first > before && (i+1 == len(all) || all[i].last < all[i+1].first)
+		before, found = max(before, all[i].last), found || all[i].own
 	}
-	if len(all) < 2 {
+	if len(all) < 2 || !found {
 		return nil
 	}
 	return all
@@ -157,7 +158,7 @@ func (r *run) addKindCosts(res *result.Result) {
 	}
 	for i, w := range c.windows {
 		k := res.Mutations.Effects[w.kind]
-		if k == nil || i+1 >= len(c.at) || c.at[i] == nil || c.at[i+1] == nil {
+		if k == nil || !w.own || i+1 >= len(c.at) || c.at[i] == nil || c.at[i+1] == nil {
 			continue
 		}
 		from, to := c.at[i], c.at[i+1]
