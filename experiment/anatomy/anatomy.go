@@ -148,6 +148,9 @@ func (p *plan) read(res *result.Result, repeat int) *Anatomy {
 
 // save writes the anatomy, and its document, into its folder.
 func (a *Anatomy) save(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("output folder: %w: choose another with -o", err)
+	}
 	return errors.Join(
 		file.WriteJSON(filepath.Join(dir, jsonFile), a),
 		file.Write(filepath.Join(dir, markdownFile), func(w io.Writer) error { return a.Document("").Markdown(w) }),
