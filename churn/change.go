@@ -50,6 +50,9 @@ func of(s *mesh.Service, done mesh.Change, err error) (written, error) {
 		}}, done.States}, nil
 	}
 	return written{object{"EndpointSlice", s.SliceKey(done.Slice), func() runtime.Object {
+		if !s.Exists() {
+			return nil
+		}
 		return s.Slice(done.Slice)
 	}}, done.States}, nil
 }
@@ -165,4 +168,21 @@ func (c serving) apply(s *mesh.Service) (written, error) {
 		done, err = s.Retarget(c.number)
 	}
 	return of(s, done, err)
+}
+
+// namespacing makes a namespace, or deletes it. No proxy can see it.
+type namespacing struct {
+	namespace string
+	gone      bool
+}
+
+func (namespacing) needsService() bool { return true }
+
+func (c namespacing) apply(s *mesh.Service) (written, error) {
+	return written{object: object{"Namespace", c.namespace, func() runtime.Object {
+		if c.gone {
+			return nil
+		}
+		return s.NamespaceObject()
+	}}}, nil
 }

@@ -1,7 +1,5 @@
 package churn
 
-import "slices"
-
 // Kinds of operation that other packages name; Kinds lists all.
 const (
 	PodDelete     = "pod-delete"
@@ -13,29 +11,29 @@ const (
 )
 
 const (
-	podCrash       = "pod-crash"
-	scaleTo        = "scale-to"
-	nodeDrain      = "node-drain"
-	nodeLoss       = "node-loss"
-	zoneLoss       = "zone-loss"
-	firstEndpoint  = "first-endpoint"
-	lastEndpoint   = "last-endpoint"
-	noopUpdate     = "noop-update"
-	sliceRepack    = "slice-repack"
-	endpointPort   = "endpoint-port"
-	targetPort     = "target-port"
-	serviceAdd     = "service-add"
-	serviceRemove  = "service-remove"
-	portAdd        = "port-add"
-	portRemove     = "port-remove"
-	namespaceAdd   = "namespace-add"
-	namespaceDrop  = "namespace-remove"
-	headlessPod    = "headless-pod"
-	defaultPods    = 3
-	defaultSurge   = 1
-	maxPods        = 100 // what one slice holds: an operation on several pods is one write to one slice
-	writesPerPod   = 4   // what a rollout makes for each pod
-	writesOfRename = 2   // a Service, then its slices: one, unless the service is large
+	podCrash        = "pod-crash"
+	scaleTo         = "scale-to"
+	nodeDrain       = "node-drain"
+	nodeLoss        = "node-loss"
+	zoneLoss        = "zone-loss"
+	firstEndpoint   = "first-endpoint"
+	lastEndpoint    = "last-endpoint"
+	noopUpdate      = "noop-update"
+	sliceRepack     = "slice-repack"
+	endpointPort    = "endpoint-port"
+	targetPort      = "target-port"
+	serviceAdd      = "service-add"
+	serviceRemove   = "service-remove"
+	portAdd         = "port-add"
+	portRemove      = "port-remove"
+	namespaceAdd    = "namespace-add"
+	namespaceRemove = "namespace-remove"
+	headlessPod     = "headless-pod"
+	defaultPods     = 3
+	defaultSurge    = 1
+	maxPods         = 100 // what one slice holds: an operation on several pods is one write to one slice
+	writesPerPod    = 4   // what a rollout makes for each pod
+	maxPortsAdded   = 16  // what a service comes to have by port-add
 )
 
 const noneToPrepare = "each needs a service that nothing else changes, and half of them stay as they are: raise mesh.services, lower the rate, or set hold"
@@ -45,7 +43,8 @@ func Kinds() []string {
 	return []string{
 		PodDelete, podCrash, PodAdd, RollingUpdate, ScaleUp, ScaleDown, scaleTo, ReadinessFlap,
 		nodeDrain, nodeLoss, zoneLoss, firstEndpoint, lastEndpoint,
-		noopUpdate, sliceRepack, endpointPort,
+		noopUpdate, sliceRepack, endpointPort, targetPort, portAdd, portRemove,
+		serviceAdd, serviceRemove, namespaceAdd, namespaceRemove, headlessPod,
 	}
 }
 
@@ -91,9 +90,23 @@ func traitOf(kind string) trait {
 		return trait{writes: 2, needs: 1, plan: (*planner).sliceRepack}
 	case endpointPort:
 		return trait{writes: 1, needs: 1, plan: (*planner).endpointPort}
+	case targetPort:
+		return trait{writes: 2, needs: 1, plan: (*planner).targetPort}
+	case portAdd:
+		return trait{writes: 2, plan: (*planner).portAdd, lacks: "every service has 16 ports: lower the rate"}
+	case portRemove:
+		return trait{writes: 2, plan: (*planner).portRemove, lacks: noneToPrepare}
+	case serviceAdd:
+		return trait{writes: 2, plan: (*planner).serviceAdd}
+	case serviceRemove:
+		return trait{writes: 1, plan: (*planner).serviceRemove, lacks: "no service was left that nothing else changes: raise mesh.services or lower the rate"}
+	case namespaceAdd:
+		return trait{writes: 3, plan: (*planner).namespaceAdd}
+	case namespaceRemove:
+		return trait{writes: 2, plan: (*planner).namespaceRemove}
+	case headlessPod:
+		return trait{writes: 4, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
 	default:
 		return trait{}
 	}
 }
-
-func known(kind string) bool { return slices.Contains(Kinds(), kind) }

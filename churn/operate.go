@@ -22,6 +22,7 @@ const (
 	stepDrop        = "drop"
 	stepService     = "service"
 	stepEndpoints   = "endpoints"
+	stepNamespace   = "namespace"
 )
 
 // operation is one operation under way.
@@ -278,7 +279,10 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 	switch c := ch.(type) {
 	case adding:
 		step.joins = c.pods
-		step.creates = c.slice == slices
+		if op.kind == namespaceAdd {
+			step.account = s.Account().Name
+		}
+		step.creates = c.slice == slices || op.kind == serviceAdd || op.kind == namespaceAdd
 	case slicing:
 		step.creates = c.slice == slices
 	case removing:
@@ -290,6 +294,11 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 	case serving:
 		step.creates = !was
 		p.base(s)
+		if c.what == deleteService {
+			step.leaves, step.swept = podsOf(s), slicesOf(s)
+		}
+	case namespacing:
+		step.creates = !c.gone
 	}
 	done, err := ch.apply(s)
 	if err != nil {
@@ -299,6 +308,24 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 	p.note(done.states)
 	p.out.Steps = append(p.out.Steps, step)
 	return nil
+}
+
+func podsOf(s *mesh.Service) []mesh.Pod {
+	var out []mesh.Pod
+	for _, object := range s.Pods() {
+		if pod, ok := s.Pod(object.Name); ok {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+func slicesOf(s *mesh.Service) []string {
+	var out []string
+	for i := range s.NumSlices() {
+		out = append(out, s.SliceKey(i))
+	}
+	return out
 }
 
 // base puts what a service has before it is first changed into the baseline, if

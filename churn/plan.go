@@ -21,14 +21,17 @@ type planner struct {
 	entries []*entry
 	// targets are the services that may be changed; models the ones touched so
 	// far, as they are at the time reached.
-	targets []*mesh.Service
-	models  map[*mesh.Service]*model
+	targets  []*mesh.Service
+	headless []*mesh.Service
+	models   map[*mesh.Service]*model
 
 	events  eventQueue
 	ordered uint64
 	ops     uint64
 	nextPod int
-	out     Schedule
+	// reserved services are prepared; services and namespaces are new.
+	reserved, services, namespaces int
+	out                            Schedule
 	// based are the resources that are in the baseline, or were not there at first.
 	based map[xds.Type]map[string]bool
 }

@@ -58,7 +58,9 @@ func everything() []churn.Spec { return entries(churn.Kinds()) }
 // keepingOneUsable is one entry of each kind that leaves services an endpoint.
 func keepingOneUsable() []churn.Spec {
 	return entries(slices.DeleteFunc(churn.Kinds(), func(kind string) bool {
-		return slices.Contains([]string{"first-endpoint", "last-endpoint"}, kind)
+		return slices.Contains([]string{
+			"first-endpoint", "last-endpoint", "service-add", "service-remove", "namespace-add", "namespace-remove",
+		}, kind)
 	}))
 }
 

@@ -57,6 +57,10 @@ type Step struct {
 	creates bool
 	// joins and leaves are the pods to be created before the write and deleted after it.
 	joins, leaves []mesh.Pod
+	// account is to be created before the pods, if it is not ""; swept are the slices to
+	// be deleted after the write.
+	account string
+	swept   []string
 }
 
 // PodChange is a pod that a schedule adds or removes.
@@ -101,7 +105,9 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}}
 	p.out.types = map[xds.Type]bool{}
 	for _, s := range m.Services {
-		if !s.Headless() {
+		if s.Headless() {
+			p.headless = append(p.headless, s)
+		} else {
 			p.targets = append(p.targets, s)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -23,6 +24,7 @@ func stores(cfg Config) map[string]store {
 	return map[string]store{
 		"EndpointSlice": typedOf(cfg.Client.DiscoveryV1().EndpointSlices),
 		"Service":       typedOf(core.Services),
+		"Namespace":     typed[*corev1.Namespace]{func(string) client[*corev1.Namespace] { return core.Namespaces() }},
 		"Pod":           typedOf(core.Pods),
 	}
 }
@@ -36,7 +38,9 @@ type client[T any] interface {
 }
 
 // typed is a store of objects that have a Go type.
-type typed[T metav1.Object] struct{ in func(namespace string) client[T] }
+type typed[T metav1.Object] struct {
+	in func(namespace string) client[T]
+}
 
 func typedOf[T metav1.Object, C client[T]](in func(namespace string) C) typed[T] {
 	return typed[T]{func(namespace string) client[T] { return in(namespace) }}

@@ -85,7 +85,7 @@ func (w *worker) steps(ctx, writing context.Context, gone chan<- *Step) error {
 		if err := w.issue(writing, j); err != nil {
 			return err
 		}
-		if len(j.step.leaves) > 0 {
+		if len(j.step.leaves)+len(j.step.swept) > 0 {
 			gone <- j.step
 		}
 	}

@@ -80,6 +80,7 @@ func (c *companion) create(ctx, writing context.Context, jobs []*job) {
 		if !sleepUntil(ctx, c.cfg.Clock, scheduled.Add(-companionLead)) {
 			return
 		}
+		c.createAccount(writing, j)
 		for _, pod := range j.step.joins {
 			c.createPod(writing, pod)
 		}
@@ -111,7 +112,34 @@ func (c *companion) delete(ctx context.Context, removals <-chan *Step) {
 		for _, pod := range step.leaves {
 			c.deletePod(ctx, pod.Namespace, pod.Name)
 		}
+		for _, slice := range step.swept {
+			c.deleteSlice(ctx, slice)
+		}
 	}
+}
+
+// createAccount makes the account of pods in a new namespace.
+func (c *companion) createAccount(ctx context.Context, j *job) {
+	if j.step.account == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	account := j.service.Account()
+	_, err := c.cfg.Client.CoreV1().ServiceAccounts(account.Namespace).Create(ctx, account, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil
+	}
+	c.count("create service account", account.Namespace+"/"+account.Name, err)
+}
+
+// deleteSlice deletes a slice whose Service is gone, as its controller does.
+func (c *companion) deleteSlice(ctx context.Context, key string) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	namespace, name, _ := strings.Cut(key, "/")
+	err := c.cfg.Client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	c.count("delete slice", key, err)
 }
 
 // deletePod deletes one pod at once, without the grace that a kubelet would wait for.
@@ -122,11 +150,11 @@ func (c *companion) deletePod(ctx context.Context, namespace, pod string) {
 	c.count("delete pod", namespace+"/"+pod, err)
 }
 
-// count keeps account of one write of a pod.
-func (c *companion) count(what, pod string, err error) {
+// count keeps account of one write.
+func (c *companion) count(what, object string, err error) {
 	c.stats.CompanionWrites++
 	if err != nil {
 		c.stats.CompanionFailed++
-		c.cfg.Log.Warn(what+" failed", "pod", pod, "err", err)
+		c.cfg.Log.Warn(what+" failed", "object", object, "err", err)
 	}
 }

@@ -236,7 +236,7 @@ func (s *Service) pin() {
 	}
 }
 
-// recount works out the states from the slices, and returns them if any has changed.
+// recount works out the states from the slices, and returns those that have changed.
 func (s *Service) recount() []event.Expected {
 	was := slices.Clone(s.states)
 	for i, p := range s.ports {
@@ -247,10 +247,13 @@ func (s *Service) recount() []event.Expected {
 			}
 		}
 	}
-	if slices.Equal(was, s.states) {
-		return nil
+	var changed []event.Expected
+	for i := range s.states {
+		if s.states[i] != was[i] && !s.headless && !s.absent {
+			changed = append(changed, s.states[i])
+		}
 	}
-	return s.States()
+	return changed
 }
 
 // target returns the number that a slice has for the port of a name; false if it does not
@@ -262,4 +265,21 @@ func (s *Service) target(slice int, name string) (int32, bool) {
 		}
 	}
 	return 0, false
+}
+
+// listeners returns what pods of a headless service make sidecars show: a listener for
+// each TCP port, at the address of each pod.
+func (s *Service) listeners(state event.Fingerprint, pods ...Pod) []event.Expected {
+	var out []event.Expected
+	for _, pod := range pods {
+		for _, p := range s.ports {
+			if strings.HasPrefix(p.name, "tcp") {
+				name := pod.IP + "_" + strconv.Itoa(int(p.number))
+				out = append(out, event.Expected{
+					ResourceState: event.ResourceState{Type: xds.LDS, Name: name, State: state}, Audience: s.shared.sidecars,
+				})
+			}
+		}
+	}
+	return out
 }

@@ -268,11 +268,19 @@ func (m *Mesh) ForgetFleet() {
 func (m *Mesh) Objects() iter.Seq[runtime.Object] {
 	return func(yield func(runtime.Object) bool) {
 		_ = all(yield, m.Namespaces) && all(yield, m.Nodes) &&
-			each(yield, m, func(s *Service) []*corev1.Service { return []*corev1.Service{s.Object()} }) &&
-			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return []*corev1.ServiceAccount{s.Account()} }) &&
+			each(yield, m, func(s *Service) []*corev1.Service { return onlyIf(s.Exists(), s.Object) }) &&
+			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return onlyIf(s.Exists() || !s.lone, s.Account) }) &&
 			each(yield, m, (*Service).Pods) &&
 			each(yield, m, (*Service).Slices)
 	}
+}
+
+// onlyIf makes one object, or none.
+func onlyIf[T runtime.Object](wanted bool, object func() T) []T {
+	if !wanted {
+		return nil
+	}
+	return []T{object()}
 }
 
 func all[T runtime.Object](yield func(runtime.Object) bool, objects []T) bool {

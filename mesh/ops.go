@@ -95,6 +95,9 @@ func (s *Service) Add(slice int, c Condition, pods ...Pod) (Change, error) {
 		}
 		s.reserve(pod.number)
 	}
+	if s.headless && c == Ready {
+		return Change{Slice: slice, States: s.listeners(event.Present, pods...)}, nil
+	}
 	return s.change(slice, c == Ready && len(pods) > 0), nil
 }
 
@@ -106,10 +109,12 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 		return Change{}, err
 	}
 	visible := false
+	var shown []Pod
 	for _, name := range pods {
 		m := s.pods[name]
 		if (m.condition == Ready) != (c == Ready) {
 			visible = true
+			shown = append(shown, m.pod)
 			step := event.Fingerprint.Remove
 			if c == Ready {
 				step = event.Fingerprint.Add
@@ -118,6 +123,12 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 		}
 		m.condition = c
 		s.slices[slice].endpoints[s.position(slice, name)].Conditions = c.conditions()
+	}
+	if s.headless && c == Ready {
+		return Change{Slice: slice, States: s.listeners(event.Present, shown...)}, nil
+	}
+	if s.headless {
+		return Change{Slice: slice, States: s.listeners(event.Absent, shown...)}, nil
 	}
 	return s.change(slice, visible), nil
 }

@@ -65,6 +65,7 @@ type Service struct {
 
 	// What operations change. The elements of ports are never changed.
 	absent bool
+	lone   bool // the only one of its namespace
 	ports  []port
 	slices []sliceModel
 	pods   map[string]*member
@@ -204,6 +205,9 @@ func (s *Service) Account() *corev1.ServiceAccount {
 
 // Slices returns the service's EndpointSlices as they should now be.
 func (s *Service) Slices() []*discoveryv1.EndpointSlice {
+	if s.absent {
+		return nil
+	}
 	out := make([]*discoveryv1.EndpointSlice, len(s.slices))
 	for i := range s.slices {
 		out[i] = s.Slice(i)
