@@ -30,8 +30,8 @@ type planner struct {
 	ops     uint64
 	nextPod int
 	// reserved services are prepared; services and namespaces are new.
-	reserved, services, namespaces, objects int
-	// settled are namespaces that have an object of a kind of which they can have but one.
+	reserved, services, namespaces int
+	// settled are the services and namespaces, by kind of config object, that have one.
 	settled map[string]bool
 	out     Schedule
 	// based are the resources that are in the baseline, or were not there at first.
@@ -65,8 +65,8 @@ type model struct {
 	rolling bool
 	// touched says that an operation was begun on it, or that it was prepared for one.
 	touched bool
-	// objects are the kinds of config object that there are about it.
-	objects map[string]bool
+	// configured says that there is a config object about it.
+	configured bool
 	// port is the number that was given to a port of it last.
 	port int32
 	// flapped are the pods that were unready before. A second flap of a pod

@@ -59,7 +59,7 @@ func everything() []churn.Spec {
 
 // ofConfig reports whether a kind is about config objects.
 func ofConfig(kind string) bool {
-	return slices.ContainsFunc(mesh.ObjectKinds(), func(object string) bool { return strings.HasPrefix(kind, object+"-") && kind != "service-add" })
+	return slices.ContainsFunc(mesh.ConfigKinds(), func(object mesh.ConfigKind) bool { return strings.HasPrefix(kind, string(object)+"-") })
 }
 
 // keepingOneUsable is one entry of each kind that leaves services an endpoint.

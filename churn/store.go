@@ -32,8 +32,8 @@ func stores(cfg Config) map[string]store {
 		"Pod":           typedOf(core.Pods),
 	}
 	if cfg.Dynamic != nil {
-		for _, kind := range mesh.ObjectKinds() {
-			all[kind] = untyped{cfg.Dynamic.Resource(mesh.Object{Kind: kind}.Resource())}
+		for _, kind := range mesh.ConfigKinds() {
+			all[string(kind)] = untyped{cfg.Dynamic.Resource(mesh.ResourceOf(kind))}
 		}
 	}
 	return all
@@ -96,8 +96,14 @@ func (u untyped) write(ctx context.Context, o runtime.Object, revision string, c
 	if !ok {
 		return "", fmt.Errorf("a %T has come to the store of config objects", o)
 	}
-	object.SetResourceVersion(revision)
 	var err error
+	if revision == "" && !create {
+		// Of these objects no update is unconditional.
+		if revision, err = u.revision(ctx, object.GetNamespace(), object.GetName()); err != nil {
+			return "", err
+		}
+	}
+	object.SetResourceVersion(revision)
 	if in := u.of.Namespace(object.GetNamespace()); create {
 		object, err = in.Create(ctx, object, metav1.CreateOptions{})
 	} else {

@@ -56,7 +56,7 @@ func TestCleanRemovesWhatRunsCreatedAndNothingElse(t *testing.T) {
 	}
 	before, _ := count(t, client)
 	last := 0
-	if err := seed(t.Context(), client, nil, smallMesh(t, "one"), func(done int) { last = done }); err != nil {
+	if err := seed(t.Context(), client, smallMesh(t, "one"), func(done int) { last = done }); err != nil {
 		t.Fatal(err)
 	}
 	namespaces, nodes := count(t, client)

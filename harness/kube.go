@@ -27,7 +27,7 @@ import (
 // one that the user named.
 type kube struct {
 	client kubernetes.Interface
-	// dynamic is for config objects.
+	// dynamic is for objects of kinds that client does not know.
 	dynamic dynamic.Interface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
@@ -74,7 +74,7 @@ func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) e
 		c.dynamic, err = dynamic.NewForConfig(config)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("in-memory API server: %w", err), server.Close())
+		return errors.Join(err, server.Close())
 	}
 	return nil
 }
@@ -104,11 +104,11 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 type APIServer struct {
 	Client kubernetes.Interface
 
-	// config is the kubeconfig cut down to the one context.
-	config  *clientcmdapi.Config
 	dynamic dynamic.Interface
-	http    *http.Client
-	guard   *apiGuard
+	// config is the kubeconfig cut down to the one context.
+	config *clientcmdapi.Config
+	http   *http.Client
+	guard  *apiGuard
 }
 
 // Close closes the connections that are not in use.

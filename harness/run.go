@@ -171,7 +171,7 @@ func (r *run) plan() error {
 
 // measure goes through the phases in which proxies are connected.
 func (r *run) measure(ctx context.Context) error {
-	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.steady, r.drain} {
+	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.idle, r.begin, r.steady, r.drain} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
@@ -191,9 +191,12 @@ func (r *run) start(ctx, requests context.Context) error {
 	r.kube.limitRequests(requests)
 	r.warnAll(r.schedule.Warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
-	if err = seed(ctx, r.kube.client, r.kube.dynamic, r.mesh, func(done int) {
+	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
+		return fmt.Errorf("writing the mesh: %w", err)
+	}
+	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
 	}
 	r.mesh.ForgetFleet()
@@ -213,8 +216,9 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
-		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
+		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock,
+		Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
 	}); err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -52,11 +51,11 @@ func checkAccess(ctx context.Context, client kubernetes.Interface) error {
 
 // seed writes the whole mesh, kind after kind, since slices refer to pods and
 // pods to namespaces. It calls progress after each kind.
-func seed(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, m *mesh.Mesh, progress func(done int)) error {
+func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progress func(done int)) error {
 	var batch []runtime.Object
 	done := 0
 	flush := func() error {
-		err := createAll(ctx, client, configs, batch)
+		err := createAll(ctx, client, batch)
 		done += len(batch)
 		batch = batch[:0]
 		progress(done)
@@ -74,7 +73,7 @@ func seed(ctx context.Context, client kubernetes.Interface, configs dynamic.Inte
 }
 
 // createAll writes the objects of one batch, which do not depend on each other.
-func createAll(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, batch []runtime.Object) error {
+func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime.Object) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan runtime.Object)
@@ -82,7 +81,7 @@ func createAll(ctx context.Context, client kubernetes.Interface, configs dynamic
 	for range seedWorkers {
 		workers.Go(func() {
 			for o := range work {
-				if err := create(ctx, client, configs, o); err != nil {
+				if err := create(ctx, client, o); err != nil {
 					cancel(err)
 				}
 			}
@@ -99,7 +98,7 @@ func createAll(ctx context.Context, client kubernetes.Interface, configs dynamic
 	return context.Cause(ctx)
 }
 
-func create(ctx context.Context, client kubernetes.Interface, configs dynamic.Interface, object runtime.Object) error {
+func create(ctx context.Context, client kubernetes.Interface, object runtime.Object) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -118,8 +117,6 @@ func create(ctx context.Context, client kubernetes.Interface, configs dynamic.In
 		err = createPod(ctx, client, o)
 	case *discoveryv1.EndpointSlice:
 		_, err = client.DiscoveryV1().EndpointSlices(o.Namespace).Create(ctx, o, opts)
-	case *unstructured.Unstructured:
-		_, err = configs.Resource(mesh.ResourceOf(o)).Namespace(o.GetNamespace()).Create(ctx, o, opts)
 	default:
 		err = fmt.Errorf("the mesh holds a %T, which the harness cannot create", object)
 	}
@@ -127,6 +124,21 @@ func create(ctx context.Context, client kubernetes.Interface, configs dynamic.In
 		return fmt.Errorf("%w: an earlier run left it, or somebody else's object has this name; `xdsbench clean` removes what runs left", err)
 	}
 	return err
+}
+
+// seedConfigs writes the config objects of the mesh, one after the other.
+func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.ConfigObject) error {
+	for _, c := range configs {
+		name := c.Object.GetKind() + " " + c.Object.GetNamespace() + "/" + c.Object.GetName()
+		_, err := client.Resource(c.Resource).Namespace(c.Object.GetNamespace()).Create(ctx, c.Object, metav1.CreateOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return fmt.Errorf("%s: %w: the API server does not know this kind: install its CustomResourceDefinition first", name, err)
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // createPod writes the pod and then its status, which a create drops.

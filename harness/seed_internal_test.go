@@ -24,7 +24,7 @@ func TestSeedEndsAtTheFirstObjectThatCannotBeWritten(t *testing.T) {
 		return true, nil, refused
 	})
 	kinds := 0
-	err := seed(t.Context(), client, nil, smallMesh(t, "one"), func(int) { kinds++ })
+	err := seed(t.Context(), client, smallMesh(t, "one"), func(int) { kinds++ })
 	if !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
@@ -41,10 +41,10 @@ func TestSeedEndsAtTheFirstObjectThatCannotBeWritten(t *testing.T) {
 func TestObjectsOfAnotherRunAreNamedAsSuch(t *testing.T) {
 	t.Parallel()
 	client := fakekube.NewStore(fakekube.Options{}).Clientset()
-	if err := seed(t.Context(), client, nil, smallMesh(t, "one"), func(int) {}); err != nil {
+	if err := seed(t.Context(), client, smallMesh(t, "one"), func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	if err := seed(t.Context(), client, nil, smallMesh(t, "two"), func(int) {}); err == nil || !strings.Contains(err.Error(), "xdsbench clean") {
+	if err := seed(t.Context(), client, smallMesh(t, "two"), func(int) {}); err == nil || !strings.Contains(err.Error(), "xdsbench clean") {
 		t.Errorf("error %v", err)
 	}
 }
