@@ -13,6 +13,7 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,6 +27,8 @@ import (
 // one that the user named.
 type kube struct {
 	client kubernetes.Interface
+	// dynamic is for objects of kinds that client does not know.
+	dynamic dynamic.Interface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
 	// guard bounds the requests to a real API server, whose objects must be removed;
@@ -65,6 +68,14 @@ func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) e
 		return errors.Join(err, server.Close())
 	}
 	c.client = store.Clientset()
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err == nil {
+		config.QPS = -1
+		c.dynamic, err = dynamic.NewForConfig(config)
+	}
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
 	return nil
 }
 
@@ -73,7 +84,7 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 	if err != nil {
 		return err
 	}
-	c.client, c.guard = api.Client, api.guard
+	c.client, c.dynamic, c.guard = api.Client, api.dynamic, api.guard
 	c.close = func() error {
 		api.Close()
 		return os.RemoveAll(private)
@@ -93,6 +104,7 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 type APIServer struct {
 	Client kubernetes.Interface
 
+	dynamic dynamic.Interface
 	// config is the kubeconfig cut down to the one context.
 	config *clientcmdapi.Config
 	http   *http.Client
@@ -141,6 +153,9 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 		api.guard = newAPIGuard(api.http.Transport)
 		api.http.Transport = api.guard
 		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
+	}
+	if err == nil {
+		api.dynamic, err = dynamic.NewForConfigAndClient(config, api.http)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)

@@ -196,6 +196,9 @@ func (r *run) start(ctx, requests context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
 	}
+	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
+		return fmt.Errorf("writing the mesh: %w", err)
+	}
 	r.mesh.ForgetFleet()
 	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
 	if r.target, err = target.Start(ctx, target.Config{

@@ -206,7 +206,7 @@ func (s *Service) shown(port int) []event.Expected {
 	if p := s.ports[port]; strings.HasPrefix(p.name, "http") {
 		host := s.name + "." + s.namespace + ".svc.cluster.local:" + strconv.Itoa(int(p.number))
 		out = append(out, event.Expected{
-			ResourceState: event.ResourceState{Type: xds.RDS, Name: host, State: event.Present}, Audience: s.shared.sidecars,
+			ResourceState: event.ResourceState{Type: xds.RDS, Name: host, State: event.Present}, Audience: s.sidecars(),
 		})
 	}
 	return out
@@ -276,7 +276,7 @@ func (s *Service) listeners(state event.Fingerprint, pods ...Pod) []event.Expect
 			if strings.HasPrefix(p.name, "tcp") {
 				name := pod.IP + "_" + strconv.Itoa(int(p.number))
 				out = append(out, event.Expected{
-					ResourceState: event.ResourceState{Type: xds.LDS, Name: name, State: state}, Audience: s.shared.sidecars,
+					ResourceState: event.ResourceState{Type: xds.LDS, Name: name, State: state}, Audience: s.sidecars(),
 				})
 			}
 		}

@@ -16,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/xdsbench/xdsbench/event"
 )
 
 const (
@@ -61,6 +59,8 @@ type Mesh struct {
 	Nodes      []*corev1.Node
 	// Services are those that churn changes.
 	Services []*Service
+	// Configs are the config objects that exist from the start.
+	Configs []ConfigObject
 	// Fleet are the services whose pods the fake proxies are, one per namespace.
 	// They are exported to no namespace, so that what a proxy is sent does not
 	// grow with the fleet; a control plane that does not know Istio's annotation
@@ -82,13 +82,7 @@ func New(cfg Config) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	sh := &shared{
-		labels:   map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
-		nodes:    cfg.nodes(),
-		ports:    ports(cfg.Ports),
-		audience: &event.Audience{},
-		sidecars: &event.Audience{Kinds: []string{"sidecar"}},
-	}
+	sh := newShared(cfg)
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {
 		m.Nodes = append(m.Nodes, n.object(sh.labels))
@@ -103,6 +97,9 @@ func New(cfg Config) (*Mesh, error) {
 	}
 	if err := m.addServices(cfg, sh); err != nil {
 		return nil, err
+	}
+	if cfg.Scope == ScopeNamespace {
+		m.addScopes(sh)
 	}
 	return m, nil
 }
@@ -208,7 +205,7 @@ func (m *Mesh) addServices(cfg Config, sh *shared) error {
 	sizes, headless := cfg.sizes(cfg.Seed), cfg.headless(cfg.Seed)
 	for i := range cfg.Services {
 		s := newService(sh, m.next, cfg.namespace(i%cfg.Namespaces), "svc-"+strconv.Itoa(i), cfg.ClusterName)
-		s.headless = headless[i]
+		s.headless, s.number = headless[i], i
 		for range sizes[i] {
 			if _, err := m.fill(s); err != nil {
 				return err
@@ -218,6 +215,17 @@ func (m *Mesh) addServices(cfg Config, sh *shared) error {
 		m.byKey[s.Key()] = s
 	}
 	return nil
+}
+
+// addScopes makes a Sidecar for each namespace that lets its proxies see the services of
+// the same namespace alone.
+func (m *Mesh) addScopes(sh *shared) {
+	for _, ns := range m.Namespaces {
+		b := configBuilder{service: &Service{shared: sh, namespace: ns.Name}, id: "scope"}
+		m.Configs = append(m.Configs, b.config("networking.istio.io", "v1", "Sidecar", "sidecars", object{
+			"egress": []any{object{"hosts": []any{"./*"}}},
+		}))
+	}
 }
 
 // fill adds one fresh ready pod to the service.

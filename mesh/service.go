@@ -24,8 +24,41 @@ type shared struct {
 	labels map[string]string
 	nodes  []node
 	ports  []port
-	// audience are the proxies that know the whole mesh, sidecars those of one kind.
-	audience, sidecars *event.Audience
+	// audience are the proxies that know the whole mesh; byNamespace are those of them in
+	// one namespace, sidecars the sidecars in one.
+	audience              *event.Audience
+	byNamespace, sidecars map[string]*event.Audience
+	allSidecars, routers  *event.Audience
+	scope                 string
+}
+
+// newShared returns what the services of a mesh have in common.
+func newShared(cfg Config) *shared {
+	sh := &shared{
+		labels:      map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
+		nodes:       cfg.nodes(),
+		ports:       ports(cfg.Ports),
+		audience:    &event.Audience{},
+		byNamespace: make(map[string]*event.Audience),
+		sidecars:    make(map[string]*event.Audience),
+		allSidecars: &event.Audience{Kinds: []string{kindSidecar}},
+		routers:     &event.Audience{Kinds: []string{kindRouter}},
+		scope:       cfg.Scope,
+	}
+	for i := range cfg.Namespaces {
+		name := cfg.namespace(i)
+		sh.byNamespace[name] = &event.Audience{Namespaces: []string{name}}
+		sh.sidecars[name] = &event.Audience{Namespaces: []string{name}, Kinds: []string{kindSidecar}}
+	}
+	return sh
+}
+
+// audienceOf returns the proxies that have to know the services of a namespace.
+func (sh *shared) audienceOf(namespace string) *event.Audience {
+	if sh.scope == ScopeNamespace || sh.scope == ScopeExportTo {
+		return sh.byNamespace[namespace]
+	}
+	return sh.audience
 }
 
 // port is one port of every service.
@@ -56,6 +89,8 @@ type Service struct {
 	// Fixed at creation.
 	shared          *shared
 	name, namespace string
+	number          int // of the mesh's services, or of the fleet's
+	audience        *event.Audience
 	headless        bool
 	hidden          bool
 	selector        map[string]string
@@ -100,6 +135,7 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 		shared:    sh,
 		name:      name,
 		namespace: namespace,
+		audience:  sh.audienceOf(namespace),
 		pods:      map[string]*member{},
 		next:      next,
 
@@ -129,7 +165,7 @@ func (s *Service) stateOf(p port) event.Expected {
 		"{service}", s.name,
 		"{namespace}", s.namespace,
 	).Replace(s.clusterName)
-	return event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: s.shared.audience}
+	return event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: s.audience}
 }
 
 // grow makes sure that the slice with this index exists.
@@ -159,6 +195,21 @@ func (s *Service) Clone() *Service {
 	return &c
 }
 
+// exportTo is Istio's annotation that says to which namespaces a service is shown: "." its
+// own, "~" none.
+const exportTo = "networking.istio.io/exportTo"
+
+// sidecars are the sidecars among the proxies that have to know the service.
+func (s *Service) sidecars() *event.Audience {
+	if s.audience == s.shared.audience {
+		return s.shared.allSidecars
+	}
+	return s.shared.sidecars[s.namespace]
+}
+
+// host is the service's name in the cluster's DNS.
+func (s *Service) host() string { return s.name + "." + s.namespace + ".svc.cluster.local" }
+
 // Key returns "namespace/name".
 func (s *Service) Key() string { return s.namespace + "/" + s.name }
 
@@ -178,8 +229,11 @@ func (s *Service) Object() *corev1.Service {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: maps.Clone(s.selector)},
 	}
 	out.Labels["app"] = s.name
-	if s.hidden {
-		out.Annotations = map[string]string{"networking.istio.io/exportTo": "~"}
+	switch {
+	case s.hidden:
+		out.Annotations = map[string]string{exportTo: "~"}
+	case s.shared.scope == ScopeExportTo:
+		out.Annotations = map[string]string{exportTo: "."}
 	}
 	if s.headless {
 		out.Spec.ClusterIP = corev1.ClusterIPNone
