@@ -302,6 +302,7 @@ func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation
 			// mutation wanted.
 			if at, how := find(*cl.history.Load(), cl.position(e.Proxy), event.Absent, e.At); how == forward && at > 0 && cl.audience != nil {
 				done = s.reachLocked(done, cl, e.Proxy, at, e.At)
+				continue
 			}
 			s.loseLocked(cl, e.Proxy)
 		}
