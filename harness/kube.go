@@ -13,6 +13,8 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,6 +28,9 @@ import (
 // one that the user named.
 type kube struct {
 	client kubernetes.Interface
+	// dynamic and discovery are for objects of kinds that client-go has no types of.
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
 	// guard bounds the requests to a real API server, whose objects must be removed;
@@ -60,12 +65,39 @@ func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) e
 	if err := server.Start(ctx, "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("in-memory API server: %w", err)
 	}
-	c.close = func() error { return errors.Join(server.Close(), os.RemoveAll(private)) }
-	if err := server.WriteKubeconfig(c.kubeconfig); err != nil {
+	closeIdle := func() {}
+	c.close = func() error {
+		closeIdle()
+		return errors.Join(server.Close(), os.RemoveAll(private))
+	}
+	err := server.WriteKubeconfig(c.kubeconfig)
+	if err == nil {
+		closeIdle, err = c.openDynamic()
+	}
+	if err != nil {
 		return errors.Join(err, server.Close())
 	}
 	c.client = store.Clientset()
 	return nil
+}
+
+// openDynamic opens the clients that find out at run time what there is, by the target's
+// kubeconfig. closeIdle closes their connections.
+func (c *kube) openDynamic() (closeIdle func(), err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	return func() { utilnet.CloseIdleConnectionsFor(client.Transport) }, err
 }
 
 func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
@@ -74,6 +106,7 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 		return err
 	}
 	c.client, c.guard = api.Client, api.guard
+	c.dynamic, c.discovery = api.Dynamic, api.Client.Discovery()
 	c.close = func() error {
 		api.Close()
 		return os.RemoveAll(private)
@@ -92,6 +125,8 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 // APIServer is a real API server that the user named.
 type APIServer struct {
 	Client kubernetes.Interface
+	// Dynamic is for kinds that client-go has no types of.
+	Dynamic dynamic.Interface
 
 	// config is the kubeconfig cut down to the one context.
 	config *clientcmdapi.Config
@@ -141,6 +176,9 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 		api.guard = newAPIGuard(api.http.Transport)
 		api.http.Transport = api.guard
 		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
+	}
+	if err == nil {
+		api.Dynamic, err = dynamic.NewForConfigAndClient(config, api.http)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)

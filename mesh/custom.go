@@ -10,6 +10,10 @@ import (
 	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
+// maxChecked bounds the services that templates are rendered for when a profile is
+// checked. A run renders them for all before it starts anything.
+const maxChecked = 500
+
 // addCustom makes the objects of the spec's templates and CRDs.
 func (m *Mesh) addCustom(cfg Config, sh *shared) error {
 	if len(cfg.Objects) == 0 && len(cfg.CRDs) == 0 {
@@ -51,7 +55,7 @@ func (cfg Config) validateCustom(valid bool) error {
 	}
 	small := cfg
 	small.Proxies, small.RunID = 0, ""
-	small.EndpointsPerService = 1
+	small.EndpointsPerService, small.Services = 1, min(cfg.Services, maxChecked)
 	if !valid {
 		small.Spec, small.ClusterName = DefaultSpec(), DefaultClusterName
 		small.Objects, small.CRDs = cfg.Objects, cfg.CRDs

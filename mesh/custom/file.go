@@ -49,16 +49,15 @@ func (f *File) Read(dir string) error {
 		path = filepath.Join(dir, path)
 	}
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-	case info.Size() > maxFile:
+	if err == nil && info.Size() > maxFile {
 		return fmt.Errorf("%s: %d bytes: must be at most %d", path, info.Size(), maxFile)
-	case info.Size() == 0:
-		return fmt.Errorf("%s: is empty", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
+	}
+	if len(text) == 0 {
+		return fmt.Errorf("%s: is empty", path)
 	}
 	f.Text = string(text)
 	return nil
