@@ -16,10 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxProblems bounds the problems that one entry is reported with: what is wrong for
-// one service is mostly wrong for all.
-const maxProblems = 3
-
 // Object is one object to be created.
 type Object struct {
 	*unstructured.Unstructured
@@ -38,7 +34,9 @@ type Mesh struct {
 }
 
 // Render makes the objects of the entries of mesh.objects. The error lists what is wrong
-// with them, a line each, that begins with the profile's field.
+// with them, a line each, that begins with the profile's field. It tells of the first
+// service or namespace alone for which an entry fails: what is wrong for one is mostly
+// wrong for all.
 func Render(templates []Template, m Mesh) ([]Object, error) {
 	var objects []Object
 	var problems []error
@@ -50,7 +48,7 @@ func Render(templates []Template, m Mesh) ([]Object, error) {
 		if err != nil {
 			continue // which Validate reports
 		}
-		field, found := fmt.Sprintf("mesh.objects[%d].template", i), 0
+		field := fmt.Sprintf("mesh.objects[%d].template", i)
 		for _, inst := range t.instances(whole) {
 			var out bytes.Buffer
 			var made []*unstructured.Unstructured
@@ -65,9 +63,7 @@ func Render(templates []Template, m Mesh) ([]Object, error) {
 			}
 			if err != nil {
 				problems = append(problems, within(field, err))
-				if found++; found == maxProblems {
-					break
-				}
+				break
 			}
 		}
 	}
