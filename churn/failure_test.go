@@ -20,7 +20,8 @@ func TestFailedWritesAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		// Two slices per service, so that the next write is often to the other one.
-		m := newMesh(t, 3, 150)
+		m := newMesh(t, 6, 150)
+		s := prepared(t, m, 10*time.Second, everything()...)
 		client := seeded(t, m)
 		var writes atomic.Int64
 		began := time.Now()
@@ -31,7 +32,6 @@ func TestFailedWritesAreCaughtUp(t *testing.T) {
 			return nil
 		}}
 		sink := &recorder{}
-		s := plan(t, m, 10*time.Second, everything()...)
 		stats, err := run(t.Context(), failing, m, s, sink)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +136,7 @@ func TestHungAPIServerDoesNotHoldUpTheEndOfARun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 20, 10)
-		s := plan(t, m, 20*time.Second, everything()...)
+		s := plan(t, m, 20*time.Second, entries(kinds)...)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		began := time.Now()

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
@@ -17,23 +21,32 @@ type planner struct {
 	entries []*entry
 	// targets are the services that may be changed; models the ones touched so
 	// far, as they are at the time reached.
-	targets []*mesh.Service
-	models  map[*mesh.Service]*model
+	targets  []*mesh.Service
+	headless []*mesh.Service
+	models   map[*mesh.Service]*model
 
 	events  eventQueue
 	ordered uint64
 	ops     uint64
 	nextPod int
-	out     Schedule
+	// reserved services are prepared; services and namespaces are new.
+	reserved, services, namespaces int
+	out                            Schedule
+	// based are the resources that are in the baseline, or were not there at first.
+	based map[xds.Type]map[string]bool
 }
 
 // entry is one entry of the profile.
 type entry struct {
 	Spec
 
+	trait  trait
 	path   string
 	pace   *pace
 	choice *rand.Rand
+	// targets are the services that it may change; weights their sums of 1/rank, for zipf.
+	targets []*mesh.Service
+	weights []float64
 
 	started, skipped int
 }
@@ -45,6 +58,10 @@ type model struct {
 	// free are the ready pods that no operation is working on.
 	free    []string
 	rolling bool
+	// touched says that an operation was begun on it, or that it was prepared for one.
+	touched bool
+	// port is the number that was given to a port of it last.
+	port int32
 	// flapped are the pods that were unready before. A second flap of a pod
 	// gives states that its service had before, which a proxy far behind could
 	// not tell apart.
@@ -68,59 +85,75 @@ func (p *planner) at(t time.Duration, do func() error) {
 	heap.Push(&p.events, plannedEvent{at: t, order: p.ordered, do: do})
 }
 
-// start starts the operation of the entry that is due, and schedules the next one.
-func (p *planner) start(e *entry) error {
-	now := e.pace.now()
-	if now >= p.steady {
-		return nil
+// enter puts an entry among those that are planned.
+func (p *planner) enter(e *entry) error {
+	for _, s := range p.targets {
+		if e.Namespace == "" || s.Namespace() == e.Namespace {
+			e.targets = append(e.targets, s)
+		}
 	}
-	if e.Kind == RollingUpdate {
-		return p.startRollout(e, now)
+	if len(e.targets) == 0 {
+		return fmt.Errorf("namespace: %q: no service of the mesh that could be changed is in it", e.Namespace)
 	}
-	if m := p.chooseFor(e); m != nil {
-		e.started++
-		p.ops++
-		p.operate(e, operation{id: p.ops, kind: e.Kind, model: m}, now)
-	} else {
-		e.skipped++
+	if e.Target == zipf {
+		sum := 0.0
+		for i := range e.targets {
+			sum += 1 / float64(i+1)
+			e.weights = append(e.weights, sum)
+		}
 	}
-	e.pace.advance(e.writes())
+	p.entries = append(p.entries, e)
 	p.at(e.pace.now(), func() error { return p.start(e) })
 	return nil
 }
 
-// chooseFor returns a service that allows for the entry's operation, or nil; for a
-// flap, if possible one with a pod that has not flapped.
-func (p *planner) chooseFor(e *entry) *model {
-	able := func(m *model) bool { return len(m.free) >= e.needs() }
-	if e.Kind == ReadinessFlap {
-		if m := p.choose(e, func(m *model) bool { return able(m) && len(m.neverFlapped()) > 0 }); m != nil {
-			return m
-		}
+// start starts the operation of the entry that is due, and schedules the next one.
+func (p *planner) start(e *entry) error {
+	if e.pace.over() {
+		return nil
 	}
-	return p.choose(e, able)
+	if e.paced() {
+		return p.startRollout(e, e.pace.now())
+	}
+	writes := e.trait.plan(p, e)
+	if writes > 0 {
+		e.started++
+	} else {
+		e.skipped++
+		writes = e.trait.writes
+	}
+	e.pace.advance(writes)
+	p.at(e.pace.now(), func() error { return p.start(e) })
+	return nil
 }
 
-// needs returns how many free pods a service must have for the operation: one to
-// take out of use and one to stay.
-func (e *entry) needs() int {
-	if e.Kind == PodAdd || e.Kind == ScaleUp {
-		return 0
-	}
-	return 2
+// begin begins an operation on a service.
+func (p *planner) begin(e *entry, m *model) operation {
+	p.ops++
+	m.touched = true
+	return operation{id: p.ops, kind: e.Kind, model: m}
 }
+
+// spare reports whether a service has the free pods that an operation needs.
+func (e *entry) spare(m *model) bool { return len(m.free) >= e.trait.needs }
 
 // choose returns a service that allows for the operation, or nil.
 func (p *planner) choose(e *entry, allows func(*model) bool) *model {
 	if e.Target == hot {
-		if m := p.model(p.targets[0]); allows(m) {
+		if m := p.model(e.targets[0]); m.Exists() && allows(m) {
 			return m
 		}
 		return nil
 	}
-	first := e.choice.IntN(len(p.targets))
-	for i := range p.targets {
-		if m := p.model(p.targets[(first+i)%len(p.targets)]); allows(m) {
+	var first int
+	if e.Target == zipf {
+		last := len(e.weights) - 1
+		first = min(sort.SearchFloat64s(e.weights, e.choice.Float64()*e.weights[last]), last)
+	} else {
+		first = e.choice.IntN(len(e.targets))
+	}
+	for i := range e.targets {
+		if m := p.model(e.targets[(first+i)%len(e.targets)]); m.Exists() && allows(m) {
 			return m
 		}
 	}
@@ -140,21 +173,27 @@ func (p *planner) model(s *mesh.Service) *model {
 
 // take takes one free pod, and up to n-1 more of the same slice, but leaves one
 // free.
-func (m *model) take(rng *rand.Rand, n int) []string {
-	first := m.free[rng.IntN(len(m.free))]
-	slice, _ := m.SliceOf(first)
-	taken := []string{first}
-	for _, pod := range m.free {
-		if len(taken) >= min(n, len(m.free)-1) {
-			break
-		}
-		if s, _ := m.SliceOf(pod); s == slice && pod != first {
-			taken = append(taken, pod)
+func (m *model) take(rng *rand.Rand, n int) []string { return m.takeSome(rng, n, 1) }
+
+// takeOn takes the free pods for which on holds, but leaves one free.
+func (m *model) takeOn(on func(mesh.Pod) bool) []string {
+	var taken, left []string
+	for _, name := range m.free {
+		if pod, _ := m.Pod(name); on(pod) {
+			taken = append(taken, name)
+		} else {
+			left = append(left, name)
 		}
 	}
-	m.free = slices.DeleteFunc(m.free, func(pod string) bool { return slices.Contains(taken, pod) })
+	if len(left) == 0 && len(taken) > 0 {
+		taken, left = taken[1:], taken[:1]
+	}
+	m.free = left
 	return taken
 }
+
+// zoneOf returns the zone of a node.
+func zoneOf(n *corev1.Node) string { return n.Labels[corev1.LabelTopologyZone] }
 
 // neverFlapped returns the free pods that have not flapped.
 func (m *model) neverFlapped() []string {
@@ -177,10 +216,12 @@ func (m *model) takeToFlap(rng *rand.Rand) string {
 func (p *planner) warn() {
 	for _, e := range p.entries {
 		switch {
-		case e.started == 0 && e.skipped == 0 && e.Kind == RollingUpdate:
+		case e.started == 0 && e.skipped == 0 && e.paced():
 			p.warnf("%s: no rollout fits into %v at %v (4 writes per pod): raise the rate or lengthen the steady phase", e.path, p.steady, e.Rate)
 		case e.started == 0 && e.skipped == 0:
-			p.warnf("%s: no operation falls within %v at %v: raise the rate or lengthen the steady phase", e.path, p.steady, e.Rate)
+			p.warnf("%s: no operation falls within %v at %v: raise the rate or lengthen the steady phase", e.path, e.pace.length(), e.Rate)
+		case e.skipped > 0 && e.trait.lacks != "":
+			p.warnf("%s: %d of %d operations were skipped, as %s", e.path, e.skipped, e.skipped+e.started, e.trait.lacks)
 		case e.skipped > 0:
 			p.warnf("%s: %d of %d operations were skipped, as no service could spare a pod and keep a usable endpoint: lower the rate, raise mesh.endpointsPerService or add pod-add churn",
 				e.path, e.skipped, e.skipped+e.started)

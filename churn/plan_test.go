@@ -15,8 +15,10 @@ import (
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
+// kinds are those whose operations make the same writes for any service.
 var kinds = []string{
 	churn.PodDelete, churn.PodAdd, churn.RollingUpdate, churn.ReadinessFlap, churn.ScaleUp, churn.ScaleDown,
+	"pod-crash", "noop-update", "slice-repack", "endpoint-port",
 }
 
 // newMesh makes a mesh of n services with endpoints each, spread over 3 namespaces.
@@ -40,11 +42,35 @@ func plan(tb testing.TB, m *mesh.Mesh, steady time.Duration, specs ...churn.Spec
 	return s
 }
 
+// prepared is plan, with the mesh brought into the state in which the plan begins.
+func prepared(tb testing.TB, m *mesh.Mesh, steady time.Duration, specs ...churn.Spec) *churn.Schedule {
+	tb.Helper()
+	s := plan(tb, m, steady, specs...)
+	if err := s.Prepare(m); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 // everything is one entry of each kind.
-func everything() []churn.Spec {
+func everything() []churn.Spec { return entries(churn.Kinds()) }
+
+// keepingOneUsable is one entry of each kind that leaves services an endpoint.
+func keepingOneUsable() []churn.Spec {
+	return entries(slices.DeleteFunc(churn.Kinds(), func(kind string) bool {
+		return slices.Contains([]string{
+			"first-endpoint", "last-endpoint", "service-add", "service-remove", "namespace-add", "namespace-remove",
+		}, kind)
+	}))
+}
+
+func entries(kinds []string) []churn.Spec {
 	var specs []churn.Spec
 	for i, kind := range kinds {
 		s := churn.Spec{Kind: kind, Rate: 8}
+		if kind == "scale-to" {
+			s.Size = 4
+		}
 		if i%2 == 1 {
 			s.Schedule = "poisson"
 		}
@@ -210,6 +236,10 @@ func checkSteps(t *testing.T, kind string, steps []churn.Step, delay time.Durati
 		churn.ReadinessFlap: {"unready", "ready"},
 		churn.ScaleUp:       {"add"},
 		churn.ScaleDown:     {"terminating", "removal"},
+		"pod-crash":         {"crash"},
+		"noop-update":       {"update"},
+		"slice-repack":      {"copy", "drop"},
+		"endpoint-port":     {"update"},
 	}[kind]
 	var got []string
 	for _, s := range steps {
@@ -225,7 +255,7 @@ func checkSteps(t *testing.T, kind string, steps []churn.Step, delay time.Durati
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: steps %v, want %v", kind, got, want)
 	}
-	if len(steps) == 2 && steps[1].Offset-steps[0].Offset != delay {
+	if len(steps) == 2 && kind != "slice-repack" && steps[1].Offset-steps[0].Offset != delay {
 		t.Errorf("%s: %v between the steps, want %v", kind, steps[1].Offset-steps[0].Offset, delay)
 	}
 }

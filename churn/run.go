@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -39,6 +40,8 @@ type Sink interface {
 // Config says what to run.
 type Config struct {
 	Client kubernetes.Interface
+	// Dynamic writes what Client has no type for; nil if the schedule has no such kind.
+	Dynamic dynamic.Interface
 	// Schedule was planned for Mesh, whose objects the API server has. Nothing
 	// else may use the mesh's services until Run has returned.
 	Schedule *Schedule
@@ -60,7 +63,7 @@ type Stats struct {
 	Scheduled, Issued, Failed int
 	// Conflicts are writes that were made again because the object had changed.
 	Conflicts int
-	// Repairs are slices written again after a failed write; Behind those that
+	// Repairs are objects written again after a failed write; Behind those that
 	// still are not as the model has them.
 	Repairs, Behind int
 	// CompanionWrites are the writes of pods; CompanionFailed those that failed.
@@ -117,28 +120,30 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	return stats, nil
 }
 
-// assign gives each service, with all of its steps, to a worker.
+// assign gives each service, with all of its steps, to a worker; and services that are
+// written in one order to the same one.
 func assign(cfg Config) ([]*worker, error) {
 	if cfg.Schedule == nil || cfg.Mesh == nil || cfg.Client == nil || cfg.Sink == nil {
 		return nil, errors.New("churn: Client, Schedule, Mesh and Sink are all needed")
 	}
-	byService := map[string]*worker{}
+	byUnit := map[string]*worker{}
 	var workers []*worker
 	for i := range cfg.Schedule.Steps {
 		step := &cfg.Schedule.Steps[i]
-		w, ok := byService[step.Service]
-		if !ok {
-			if cfg.Mesh.Service(step.Service) == nil {
-				return nil, fmt.Errorf("churn: service %s is not in the mesh: run the schedule on the mesh it was planned for", step.Service)
-			}
-			if len(byService) < cfg.Workers {
-				workers = append(workers, &worker{cfg: cfg, versions: map[string]string{}})
-			}
-			w = workers[len(byService)%cfg.Workers]
-			byService[step.Service] = w
+		service := cfg.Mesh.Service(step.Service)
+		if service == nil && step.change.needsService() {
+			return nil, fmt.Errorf("churn: service %s is not in the mesh: run the schedule on the mesh it was planned for", step.Service)
 		}
-		j := &job{step: step, service: cfg.Mesh.Service(step.Service)}
-		if len(step.change.add) > 0 {
+		w, ok := byUnit[step.unit]
+		if !ok {
+			if len(byUnit) < cfg.Workers {
+				workers = append(workers, newWorker(cfg))
+			}
+			w = workers[len(byUnit)%cfg.Workers]
+			byUnit[step.unit] = w
+		}
+		j := &job{step: step, service: service}
+		if len(step.joins) > 0 {
 			j.created = make(chan struct{})
 		}
 		w.jobs = append(w.jobs, j)

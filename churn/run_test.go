@@ -108,8 +108,8 @@ func TestRunMakesEveryWriteAtItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 12, 5)
+		s := prepared(t, m, 10*time.Second, everything()...)
 		client := seeded(t, m)
-		s := plan(t, m, 10*time.Second, everything()...)
 		sink := &recorder{}
 		stats, err := run(t.Context(), client, m, s, sink)
 		if err != nil {
@@ -140,34 +140,63 @@ func TestRunMakesEveryWriteAtItsTime(t *testing.T) {
 func TestStatesAreThoseOfTheSlicesInTheAPIServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := newMesh(t, 6, 5)
+		m := newMesh(t, 24, 5)
+		s := prepared(t, m, 10*time.Second, everything()...)
 		client := seeded(t, m)
-		before := map[string][]event.Expected{}
+		shown := map[event.ResourceState]bool{}
+		states := map[event.ResourceState]event.Fingerprint{} // by type and name
+		show := func(r event.Expected) (changed bool) {
+			key := event.ResourceState{Type: r.Type, Name: r.Name}
+			was, known := states[key]
+			states[key] = r.State
+			return !known || was != r.State
+		}
 		for s := range m.All() {
-			before[s.Key()] = s.States()
+			for _, r := range s.Resources() {
+				show(r)
+				shown[r.ResourceState] = true
+			}
+		}
+		for _, r := range s.Baseline() {
+			if !shown[r.ResourceState] {
+				t.Errorf("the baseline has %v, the mesh has not", r.ResourceState)
+			}
 		}
 		sink := &recorder{}
-		if _, err := run(t.Context(), client, m, plan(t, m, 10*time.Second, everything()...), sink); err != nil {
+		if _, err := run(t.Context(), client, m, s, sink); err != nil {
 			t.Fatal(err)
 		}
-		silent := map[string]int{}
+		noop := map[string]int{}
 		for _, mu := range sink.ended {
+			changed := false
+			for _, r := range mu.States {
+				changed = show(r) || changed
+				if !slices.Contains(s.Types(), r.Type) {
+					t.Errorf("mutation %d announces %s, Types says %v", mu.Seq, r.Type, s.Types())
+				}
+			}
 			if mu.Noop() {
-				silent[mu.Step]++
-				continue
+				noop[mu.Step]++
+			} else if !changed {
+				t.Errorf("mutation %d (%s, %s) announces the states that %s had", mu.Seq, mu.Kind, mu.Step, mu.Service)
 			}
-			if cmp.Equal(before[mu.Service], mu.States) {
-				t.Errorf("mutation %d announces the states that %s had", mu.Seq, mu.Service)
-			}
-			before[mu.Service] = mu.States
 		}
 		for s := range m.All() {
-			if diff := cmp.Diff(before[s.Key()], s.States()); diff != "" {
-				t.Errorf("%s: last states announced (-announced +mesh):\n%s", s.Key(), diff)
+			for _, r := range s.Resources() {
+				key := event.ResourceState{Type: r.Type, Name: r.Name}
+				if states[key] != r.State {
+					t.Errorf("%s %s: last announced as %d, is %d", r.Type, r.Name, states[key], r.State)
+				}
+				delete(states, key)
 			}
 		}
-		if silent["removal"] == 0 || silent["terminating"]+silent["unready"]+silent["ready"] > 0 {
-			t.Errorf("silent steps %v: want removals, and additions of a rollout", silent)
+		for key, state := range states {
+			if state != event.Absent {
+				t.Errorf("%s %s was announced, and is not in the mesh", key.Type, key.Name)
+			}
+		}
+		if noop["removal"] == 0 || noop["terminating"]+noop["unready"]+noop["ready"]+noop["crash"] > 0 {
+			t.Errorf("no-op steps %v: want removals, and additions of a rollout", noop)
 		}
 		checkContent(t, client, m)
 	})
@@ -177,6 +206,7 @@ func TestServicesKeepAUsableEndpointAndTheirOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 4, 2)
+		s := plan(t, m, 20*time.Second, keepingOneUsable()...)
 		last := map[string]uint64{}
 		var mu sync.Mutex
 		sink := &recorder{begin: func(got *event.Mutation) {
@@ -190,7 +220,7 @@ func TestServicesKeepAUsableEndpointAndTheirOrder(t *testing.T) {
 			}
 			last[got.Service] = got.Seq
 		}}
-		if _, err := run(t.Context(), slow(seeded(t, m), 20*time.Millisecond), m, plan(t, m, 20*time.Second, everything()...), sink); err != nil {
+		if _, err := run(t.Context(), slow(seeded(t, m), 20*time.Millisecond), m, s, sink); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -272,7 +302,7 @@ func TestCancellingStopsIssuing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh(t, 6, 5)
-		s := plan(t, m, 20*time.Second, everything()...)
+		s := prepared(t, m, 20*time.Second, everything()...)
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		sink := &recorder{}

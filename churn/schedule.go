@@ -3,10 +3,14 @@ package churn
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
@@ -16,57 +20,76 @@ type Schedule struct {
 	Steps []Step
 	// Warnings say which part of the profile could not be planned, and what to do.
 	Warnings []string
+
+	// prepared is what the plan wants of the mesh before it begins.
+	prepared preparation
+	baseline []event.Expected
+	types    map[xds.Type]bool
 }
 
 // Len returns how many writes are planned.
 func (s *Schedule) Len() int { return len(s.Steps) }
 
-// Step is one planned write of one EndpointSlice.
+// Types returns the types of resource that the writes change, in order: the fleet must
+// report these.
+func (s *Schedule) Types() []xds.Type { return slices.Sorted(maps.Keys(s.types)) }
+
+// Baseline returns the states, before the first write, of the resources other than EDS
+// that the writes change. Those that do not exist then are left out.
+func (s *Schedule) Baseline() []event.Expected { return s.baseline }
+
+// Step is one planned write of one object.
 type Step struct {
 	// Seq numbers the steps from 1; Op the operations that they belong to.
 	Seq, Op uint64
 	// Kind is the operation's, Name is what this write does in it, such as
 	// "terminating".
 	Kind, Name string
-	// Service and Object, the slice, are "namespace/name".
+	// Service and Object, what is written, are "namespace/name".
 	Service, Object string
 	// Offset is the scheduled time of the write from the start of the run.
 	Offset time.Duration
 
 	change change
-	// creates says that the slice does not exist before the write.
+	// unit is what the write is made in one order with, the service or more.
+	unit string
+	// creates says that the object does not exist before the write.
 	creates bool
+	// joins and leaves are the pods to be created before the write and deleted after it.
+	joins, leaves []mesh.Pod
+	// account is to be created before the pods, if it is not ""; swept are the slices to
+	// be deleted after the write.
+	account string
+	swept   []string
 }
 
-// change is what a step does to the model of its service.
-type change struct {
-	action    action
-	condition mesh.Condition
-	// add are the fresh pods of an addition to the slice with index slice.
-	add   []mesh.Pod
-	slice int
-	// pods are the names of those set or removed.
-	pods []string
+// PodChange is a pod that a schedule adds or removes.
+type PodChange struct {
+	// Offset is that of the write which adds the pod's endpoint, or removes it.
+	Offset time.Duration
+	// Kind is the operation's.
+	Kind string
+	Pod  mesh.Pod
 }
 
-type action uint8
+// Joins returns the pods that the schedule adds, in order.
+func (s *Schedule) Joins() []PodChange {
+	return s.pods(func(step *Step) []mesh.Pod { return step.joins })
+}
 
-const (
-	actionAdd action = iota
-	actionSet
-	actionRemove
-)
+// Leaves returns the pods that the schedule removes, in order.
+func (s *Schedule) Leaves() []PodChange {
+	return s.pods(func(step *Step) []mesh.Pod { return step.leaves })
+}
 
-// apply makes the change to the model.
-func (c change) apply(s *mesh.Service) (mesh.Change, error) {
-	switch c.action {
-	case actionAdd:
-		return s.Add(c.slice, c.condition, c.add...)
-	case actionSet:
-		return s.Set(c.condition, c.pods...)
-	default:
-		return s.Remove(c.pods...)
+func (s *Schedule) pods(of func(*Step) []mesh.Pod) []PodChange {
+	var out []PodChange
+	for i := range s.Steps {
+		for _, pod := range of(&s.Steps[i]) {
+			out = append(out, PodChange{Offset: s.Steps[i].Offset, Kind: s.Steps[i].Kind, Pod: pod})
+		}
 	}
+	return out
 }
 
 // Plan works out all writes that the churn entries make to the mesh within the
@@ -76,15 +99,15 @@ func (c change) apply(s *mesh.Service) (mesh.Change, error) {
 // The names and addresses of new pods start where the mesh's own end, so make a
 // second plan for the same mesh only after the first has been run.
 func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Schedule, error) {
-	for i, spec := range specs {
-		if err := spec.Validate(); err != nil {
-			path := fmt.Sprintf("churn[%d].", i)
-			return nil, errors.New(path + strings.ReplaceAll(err.Error(), "\n", "\n"+path))
-		}
+	if err := validate(specs); err != nil {
+		return nil, err
 	}
-	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod()}
+	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}}
+	p.out.types = map[xds.Type]bool{}
 	for _, s := range m.Services {
-		if !s.Headless() {
+		if s.Headless() {
+			p.headless = append(p.headless, s)
+		} else {
 			p.targets = append(p.targets, s)
 		}
 	}
@@ -93,24 +116,38 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 	}
 	for i, spec := range specs {
 		spec = spec.WithDefaults()
-		if spec.Rate == 0 {
+		if spec.off() {
 			p.warnf("churn[%d]: %s: its rate is 0/s: it changes nothing", i, spec.Kind)
 			continue
 		}
 		e := &entry{
-			Spec: spec,
-			path: fmt.Sprintf("churn[%d]: %s", i, spec.Kind),
+			Spec:  spec,
+			trait: traitOf(spec.Kind),
+			path:  fmt.Sprintf("churn[%d]: %s", i, spec.Kind),
 			// Times and choices have a generator each, so that the times do not
 			// depend on what is chosen.
-			pace:   newPace(spec, rand.New(rand.NewPCG(seed, uint64(2*i)))),
+			pace:   newPace(spec, spec.window(steady), rand.New(rand.NewPCG(seed, uint64(2*i)))),
 			choice: rand.New(rand.NewPCG(seed, uint64(2*i+1))),
 		}
-		p.entries = append(p.entries, e)
-		p.at(e.pace.now(), func() error { return p.start(e) })
+		if err := p.enter(e); err != nil {
+			return nil, fmt.Errorf("churn[%d].%w", i, err)
+		}
 	}
 	if err := p.run(); err != nil {
 		return nil, err
 	}
 	p.warn()
 	return &p.out, nil
+}
+
+// validate returns the problems of all specs.
+func validate(specs []Spec) error {
+	var all []error
+	for i, spec := range specs {
+		if err := spec.Validate(); err != nil {
+			path := fmt.Sprintf("churn[%d].", i)
+			all = append(all, errors.New(path+strings.ReplaceAll(err.Error(), "\n", "\n"+path)))
+		}
+	}
+	return errors.Join(all...)
 }

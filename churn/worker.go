@@ -19,21 +19,27 @@ type job struct {
 	created chan struct{}
 }
 
-// slot is one slice of a service.
-type slot struct {
-	service *mesh.Service
-	slice   int
-}
-
 // worker makes all steps of some services, in order.
 type worker struct {
-	cfg  Config
-	jobs []*job
+	cfg    Config
+	stores map[string]store
+	jobs   []*job
 
 	// Used by the goroutine of run alone.
-	versions map[string]string // the last resourceVersion of each slice written
-	behind   []slot            // the slices whose last write failed
+	versions map[string]string // the last resourceVersion of each object written
+	behind   []pending         // the objects whose last write failed
 	stats    Stats
+}
+
+// pending is an object that the API server does not have as the model has it.
+type pending struct {
+	object
+
+	unit string
+}
+
+func newWorker(cfg Config) *worker {
+	return &worker{cfg: cfg, stores: stores(cfg), versions: map[string]string{}}
 }
 
 // run makes the worker's steps, with two goroutines beside it for the pods, until ctx
@@ -52,8 +58,8 @@ func (w *worker) run(ctx, writing context.Context) error {
 	close(gone)
 	wg.Wait()
 	if ctx.Err() == nil {
-		if err := w.repair(writing, func(slot) bool { return true }); err != nil {
-			w.cfg.Log.Warn("slices stay behind the model", "slices", len(w.behind), "err", err)
+		if err := w.repair(writing, func(pending) bool { return true }); err != nil {
+			w.cfg.Log.Warn("objects stay behind the model", "objects", len(w.behind), "err", err)
 		}
 	}
 	w.stats.Behind = len(w.behind)
@@ -79,7 +85,7 @@ func (w *worker) steps(ctx, writing context.Context, gone chan<- *Step) error {
 		if err := w.issue(writing, j); err != nil {
 			return err
 		}
-		if j.step.change.action == actionRemove {
+		if len(j.step.leaves)+len(j.step.swept) > 0 {
 			gone <- j.step
 		}
 	}
@@ -92,9 +98,8 @@ func (w *worker) issue(ctx context.Context, j *job) error {
 	if err != nil {
 		return fmt.Errorf("step %d is not possible, run a schedule once and on the mesh it was planned for: %w", j.step.Seq, err)
 	}
-	here := slot{j.service, done.Slice}
-	err = w.repair(ctx, func(s slot) bool { return s.service == here.service && s != here })
-	object := j.service.Slice(done.Slice)
+	unit := j.step.unit
+	err = w.repair(ctx, func(p pending) bool { return p.unit == unit && !p.same(done.object) })
 	m := &event.Mutation{
 		Seq:       j.step.Seq,
 		Op:        j.step.Op,
@@ -103,7 +108,7 @@ func (w *worker) issue(ctx context.Context, j *job) error {
 		Service:   j.step.Service,
 		Object:    j.step.Object,
 		Scheduled: w.cfg.Start.Add(j.step.Offset),
-		States:    done.States,
+		States:    done.states,
 		Issued:    w.cfg.Clock.Now(),
 	}
 	w.stats.Issued++
@@ -111,42 +116,41 @@ func (w *worker) issue(ctx context.Context, j *job) error {
 	// The states are those of all slices together: without the others in place
 	// this write could not lead to them.
 	if err == nil {
-		err = w.put(ctx, object, j.step.creates)
+		err = w.put(ctx, done.object, j.step.creates)
 	}
 	m.Acked = w.cfg.Clock.Now()
 	m.Err = err
-	w.note(here, err)
+	w.note(pending{done.object, unit}, err)
 	if err != nil {
 		w.stats.Failed++
-		w.cfg.Log.Warn("write failed", "slice", j.step.Object, "step", j.step.Name, "err", err)
+		w.cfg.Log.Warn("write failed", "object", done.kind+" "+done.key, "step", j.step.Name, "err", err)
 	}
 	w.cfg.Sink.End(m)
 	return nil
 }
 
-// note keeps account of which slices are behind the model.
-func (w *worker) note(s slot, err error) {
-	at := slices.Index(w.behind, s)
-	switch {
-	case err != nil && at < 0:
-		w.behind = append(w.behind, s)
-	case err == nil && at >= 0:
+// note keeps account of which objects are behind the model.
+func (w *worker) note(p pending, err error) {
+	at := slices.IndexFunc(w.behind, func(b pending) bool { return b.same(p.object) })
+	if at >= 0 {
 		w.behind = slices.Delete(w.behind, at, at+1)
+	}
+	if err != nil {
+		w.behind = append(w.behind, p)
 	}
 }
 
-// repair writes again the slices that are behind, out of those asked for. It
+// repair writes again the objects that are behind, out of those asked for. It
 // stops at the first that fails.
-func (w *worker) repair(ctx context.Context, wanted func(slot) bool) error {
-	for _, s := range slices.Clone(w.behind) {
-		if !wanted(s) {
+func (w *worker) repair(ctx context.Context, wanted func(pending) bool) error {
+	for _, p := range slices.Clone(w.behind) {
+		if !wanted(p) {
 			continue
 		}
-		err := w.put(ctx, s.service.Slice(s.slice), false)
-		if err != nil {
-			return fmt.Errorf("repeat the failed write of %s: %w", s.service.SliceKey(s.slice), err)
+		if err := w.put(ctx, p.object, false); err != nil {
+			return fmt.Errorf("repeat the failed write of %s: %w", p.key, err)
 		}
-		w.note(s, nil)
+		w.note(p, nil)
 		w.stats.Repairs++
 	}
 	return nil

@@ -5,52 +5,62 @@ import (
 	"fmt"
 	"strings"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
-// maxAttempts bounds how often one slice is written because of conflicts.
+// maxAttempts bounds how often one object is written because of conflicts.
 const maxAttempts = 5
 
-// put writes one slice, and again if it has changed, or does not exist,
-// meanwhile. The first update of a slice names no resourceVersion, which the API
+// put writes one object as it should now be, and again if it has changed, or does not
+// exist, meanwhile. The first update of an object names no resourceVersion, which the API
 // server takes as unconditional; the later ones name the last one returned
 // (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#concurrency-control-and-consistency).
-func (w *worker) put(ctx context.Context, object *discoveryv1.EndpointSlice, create bool) error {
+func (w *worker) put(ctx context.Context, o object, create bool) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	client := w.cfg.Client.DiscoveryV1().EndpointSlices(object.Namespace)
-	key := object.Namespace + "/" + object.Name
-	object.ResourceVersion = w.versions[key]
+	st := w.stores[o.kind]
+	if st == nil {
+		return fmt.Errorf("write %s %s: nothing to write it with", o.kind, o.key)
+	}
+	namespace, name, ok := strings.Cut(o.key, "/")
+	if !ok {
+		namespace, name = "", o.key
+	}
+	version := o.kind + " " + o.key
+	content := o.want()
+	if content == nil {
+		delete(w.versions, version)
+		if err := st.delete(ctx, namespace, name); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete %s %s: %w", o.kind, o.key, err)
+		}
+		return nil
+	}
+	revision := w.versions[version]
 	var err error
 	for range maxAttempts {
-		var written *discoveryv1.EndpointSlice
-		if create {
-			written, err = client.Create(ctx, object, metav1.CreateOptions{})
-		} else {
-			written, err = client.Update(ctx, object, metav1.UpdateOptions{})
-		}
+		var written string
+		written, err = st.write(ctx, content, revision, create)
 		switch {
 		case err == nil:
-			w.versions[key] = written.ResourceVersion
+			w.versions[version] = written
 			return nil
 		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-			held, getErr := client.Get(ctx, object.Name, metav1.GetOptions{})
+			held, getErr := st.revision(ctx, namespace, name)
 			if getErr != nil {
-				return fmt.Errorf("after a conflict on EndpointSlice %s: %w", key, getErr)
+				return fmt.Errorf("after a conflict on %s %s: %w", o.kind, o.key, getErr)
 			}
-			object.ResourceVersion, create = held.ResourceVersion, false
+			revision, create = held, false
 		case apierrors.IsNotFound(err) && !create:
-			object.ResourceVersion, create = "", true
+			revision, create = "", true
 		default:
-			return fmt.Errorf("write EndpointSlice %s: %w", key, err)
+			return fmt.Errorf("write %s %s: %w", o.kind, o.key, err)
 		}
 		w.stats.Conflicts++
 	}
-	return fmt.Errorf("write EndpointSlice %s, %d times: %w", key, maxAttempts, err)
+	return fmt.Errorf("write %s %s, %d times: %w", o.kind, o.key, maxAttempts, err)
 }
 
 // companion writes the pods that the slices of one worker refer to.
@@ -70,7 +80,8 @@ func (c *companion) create(ctx, writing context.Context, jobs []*job) {
 		if !sleepUntil(ctx, c.cfg.Clock, scheduled.Add(-companionLead)) {
 			return
 		}
-		for _, pod := range j.step.change.add {
+		c.createAccount(writing, j)
+		for _, pod := range j.step.joins {
 			c.createPod(writing, pod)
 		}
 		close(j.created)
@@ -98,11 +109,37 @@ func (c *companion) createPod(ctx context.Context, pod mesh.Pod) {
 // have been removed from their slices.
 func (c *companion) delete(ctx context.Context, removals <-chan *Step) {
 	for step := range removals {
-		namespace, _, _ := strings.Cut(step.Service, "/")
-		for _, pod := range step.change.pods {
-			c.deletePod(ctx, namespace, pod)
+		for _, pod := range step.leaves {
+			c.deletePod(ctx, pod.Namespace, pod.Name)
+		}
+		for _, slice := range step.swept {
+			c.deleteSlice(ctx, slice)
 		}
 	}
+}
+
+// createAccount makes the account of pods in a new namespace.
+func (c *companion) createAccount(ctx context.Context, j *job) {
+	if j.step.account == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	account := j.service.Account()
+	_, err := c.cfg.Client.CoreV1().ServiceAccounts(account.Namespace).Create(ctx, account, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil
+	}
+	c.count("create service account", account.Namespace+"/"+account.Name, err)
+}
+
+// deleteSlice deletes a slice whose Service is gone, as its controller does.
+func (c *companion) deleteSlice(ctx context.Context, key string) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	namespace, name, _ := strings.Cut(key, "/")
+	err := c.cfg.Client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	c.count("delete slice", key, err)
 }
 
 // deletePod deletes one pod at once, without the grace that a kubelet would wait for.
@@ -113,11 +150,11 @@ func (c *companion) deletePod(ctx context.Context, namespace, pod string) {
 	c.count("delete pod", namespace+"/"+pod, err)
 }
 
-// count keeps account of one write of a pod.
-func (c *companion) count(what, pod string, err error) {
+// count keeps account of one write.
+func (c *companion) count(what, object string, err error) {
 	c.stats.CompanionWrites++
 	if err != nil {
 		c.stats.CompanionFailed++
-		c.cfg.Log.Warn(what+" failed", "pod", pod, "err", err)
+		c.cfg.Log.Warn(what+" failed", "object", object, "err", err)
 	}
 }

@@ -24,11 +24,11 @@ func Mark(id string, generation int) string {
 // MarkName is the name under which the mark of an id is reported as a ResourceState.
 func MarkName(id string) string { return "mark/" + id }
 
-// MarkState is the state of a resource, or a mark, of a generation: neither Absent nor
-// Present.
+// MarkState is the state of a resource, or a mark, of a generation: none of the
+// named ones.
 func MarkState(generation int) Fingerprint {
 	h := xxh3.Hash(binary.BigEndian.AppendUint64([]byte("generation"), uint64(generation))) //nolint:gosec // a number, not a size
-	return Fingerprint(max(h, 2))
+	return Fingerprint(max(h, 3))
 }
 
 // markTimeout is longer than what anybody sets, so that it tells a mark.

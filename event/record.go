@@ -21,6 +21,8 @@ type ResourceState struct {
 const (
 	Absent  Fingerprint = 0
 	Present Fingerprint = 1
+	// Plaintext is a listener that also takes what comes without TLS.
+	Plaintext Fingerprint = 2
 )
 
 // Expected is the state that a resource has after a mutation, and who must be told.

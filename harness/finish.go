@@ -23,13 +23,17 @@ func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*res
 	lines := r.observed.timeline.end(ctx)
 	stuck := len(r.fleet.Stuck())
 	counts := r.fleet.Counts() // at the same moment as the collector's
-	res := r.collector.Finish(collect.Final{
+	final := collect.Final{
 		Scheduled:    r.schedule.Len(),
 		Held:         r.fleet.Endpoints,
 		Truth:        r.truth(),
 		Interrupted:  interrupted || failure != nil,
 		StuckWarming: &stuck,
-	})
+	}
+	if len(followed(r.schedule)) > 0 {
+		final.Followed = r.fleet.Followed
+	}
+	res := r.collector.Finish(final)
 	res.Partial = interrupted || failure != nil
 	if failure != nil && !interrupted {
 		res.Failure = failure.Error()

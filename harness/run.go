@@ -15,6 +15,7 @@ import (
 	"github.com/xdsbench/xdsbench/churn"
 	"github.com/xdsbench/xdsbench/collect"
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
@@ -158,9 +159,14 @@ func (r *run) plan() error {
 	}); err != nil {
 		return err
 	}
+	if r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed); err != nil {
+		return err
+	}
+	if err = r.schedule.Prepare(r.mesh); err != nil {
+		return err
+	}
 	r.clusterNames = clusterNamesOf(slices.Values(r.mesh.Services))
-	r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed)
-	return err
+	return nil
 }
 
 // measure goes through the phases in which proxies are connected.
@@ -197,6 +203,9 @@ func (r *run) start(ctx, requests context.Context) error {
 	if err = r.createCustom(ctx, kinds); err != nil {
 		return err
 	}
+	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
+		return fmt.Errorf("writing the mesh: %w", err)
+	}
 	r.mesh.ForgetFleet()
 	r.enter(PhaseStart, 0, "control plane ("+p.Target.Kind+")")
 	if r.target, err = target.Start(ctx, target.Config{
@@ -215,7 +224,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	var err error
 	if r.collector, err = collect.New(collect.Config{
 		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
-		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: baseline(r.mesh),
+		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
 	}); err != nil {
 		return err
 	}
@@ -224,7 +233,7 @@ func (r *run) startFleet(ctx context.Context) error {
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.roster.identities,
 		Random: p.Target.Balance == target.BalanceRandom,
-		Clock:  r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log,
+		Clock:  r.clock, Sink: r.sink, Seed: p.Seed, Log: r.log, Follow: followed(r.schedule),
 	}); err != nil {
 		return err
 	}
@@ -248,6 +257,11 @@ func (r *run) startFleet(ctx context.Context) error {
 	}
 	r.watchTarget(ctx)
 	return nil
+}
+
+// followed are the types, other than EDS, that the schedule changes resources of.
+func followed(s *churn.Schedule) []xds.Type {
+	return slices.DeleteFunc(s.Types(), func(t xds.Type) bool { return t == xds.EDS })
 }
 
 // baseline lists the states that the services have before the first mutation. The

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/xdsbench/xdsbench/mesh"
@@ -135,6 +136,21 @@ func explainExisting(err error) error {
 		return fmt.Errorf("%w: an earlier run left it, or somebody else's object has this name; `xdsbench clean` removes what runs left", err)
 	}
 	return err
+}
+
+// seedConfigs writes the config objects of the mesh, one after the other.
+func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.ConfigObject) error {
+	for _, c := range configs {
+		name := c.Object.GetKind() + " " + c.Object.GetNamespace() + "/" + c.Object.GetName()
+		_, err := client.Resource(c.Resource).Namespace(c.Object.GetNamespace()).Create(ctx, c.Object, metav1.CreateOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return fmt.Errorf("%s: %w: the API server does not know this kind: install its CustomResourceDefinition first", name, err)
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // createPod writes the pod and then its status, which a create drops.

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
@@ -62,6 +61,8 @@ type Mesh struct {
 	Nodes      []*corev1.Node
 	// Services are those that churn changes.
 	Services []*Service
+	// Configs are the config objects that exist from the start.
+	Configs []ConfigObject
 	// Fleet are the services whose pods the fake proxies are, one per namespace.
 	// They are exported to no namespace, so that what a proxy is sent does not
 	// grow with the fleet; a control plane that does not know Istio's annotation
@@ -91,12 +92,7 @@ func New(cfg Config) (*Mesh, error) {
 
 // build makes the mesh of a config that has its defaults.
 func build(cfg Config) (*Mesh, error) {
-	sh := &shared{
-		labels:   map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
-		nodes:    cfg.nodes(),
-		ports:    ports(cfg.Ports),
-		audience: &event.Audience{},
-	}
+	sh := newShared(cfg)
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {
 		m.Nodes = append(m.Nodes, n.object(sh.labels))
@@ -111,6 +107,9 @@ func build(cfg Config) (*Mesh, error) {
 	}
 	if err := m.addServices(cfg, sh); err != nil {
 		return nil, err
+	}
+	if cfg.Scope == ScopeNamespace {
+		m.addScopes(sh)
 	}
 	return m, m.addCustom(cfg, sh)
 }
@@ -217,7 +216,7 @@ func (m *Mesh) addServices(cfg Config, sh *shared) error {
 	sizes, headless := cfg.sizes(cfg.Seed), cfg.headless(cfg.Seed)
 	for i := range cfg.Services {
 		s := newService(sh, m.next, cfg.namespace(i%cfg.Namespaces), "svc-"+strconv.Itoa(i), cfg.ClusterName)
-		s.headless = headless[i]
+		s.headless, s.number = headless[i], i
 		for range sizes[i] {
 			if _, err := m.fill(s); err != nil {
 				return err
@@ -227,6 +226,17 @@ func (m *Mesh) addServices(cfg Config, sh *shared) error {
 		m.byKey[s.Key()] = s
 	}
 	return nil
+}
+
+// addScopes makes a Sidecar for each namespace that lets its proxies see the services of
+// the same namespace alone.
+func (m *Mesh) addScopes(sh *shared) {
+	for _, ns := range m.Namespaces {
+		b := configBuilder{service: &Service{shared: sh, namespace: ns.Name}, id: "scope"}
+		m.Configs = append(m.Configs, b.config("networking.istio.io", "v1", "Sidecar", "sidecars", object{
+			"egress": []any{object{"hosts": []any{"./*"}}},
+		}))
+	}
 }
 
 // fill adds one fresh ready pod to the service.
@@ -277,11 +287,19 @@ func (m *Mesh) ForgetFleet() {
 func (m *Mesh) Objects() iter.Seq[runtime.Object] {
 	return func(yield func(runtime.Object) bool) {
 		_ = all(yield, m.Namespaces) && all(yield, m.Nodes) &&
-			each(yield, m, func(s *Service) []*corev1.Service { return []*corev1.Service{s.Object()} }) &&
-			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return []*corev1.ServiceAccount{s.Account()} }) &&
+			each(yield, m, func(s *Service) []*corev1.Service { return onlyIf(s.Exists(), s.Object) }) &&
+			each(yield, m, func(s *Service) []*corev1.ServiceAccount { return onlyIf(s.Exists() || !s.lone, s.Account) }) &&
 			each(yield, m, (*Service).Pods) &&
 			each(yield, m, (*Service).Slices)
 	}
+}
+
+// onlyIf makes one object, or none.
+func onlyIf[T runtime.Object](wanted bool, object func() T) []T {
+	if !wanted {
+		return nil
+	}
+	return []T{object()}
 }
 
 func all[T runtime.Object](yield func(runtime.Object) bool, objects []T) bool {

@@ -263,7 +263,7 @@ func TestValidateListsEveryProblem(t *testing.T) {
 		"mesh.ports: 9: must be at most 8",
 		"mesh.headless: 1.5: must be a share from 0 to 1",
 		`mesh.distribution: "normal": must be "uniform" or "zipf"`,
-		`mesh.scope: "": must be "mesh" or "subscribed"`,
+		`mesh.scope: "": must be one of mesh, namespace, exportTo, subscribed`,
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

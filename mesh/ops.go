@@ -40,10 +40,10 @@ func (c Condition) conditions() discoveryv1.EndpointConditions {
 
 // Change is what one operation did.
 type Change struct {
-	// Slice is the index of the EndpointSlice that changed.
+	// Slice is the index of the EndpointSlice that changed, or OfService.
 	Slice int
-	// States are the clusters whose usable endpoints changed, with their state
-	// after the change; nil if no proxy can see it.
+	// States are the resources that changed, with their state after the change; nil
+	// if no proxy can see it.
 	States []event.Expected
 }
 
@@ -95,6 +95,9 @@ func (s *Service) Add(slice int, c Condition, pods ...Pod) (Change, error) {
 		}
 		s.reserve(pod.number)
 	}
+	if s.headless && c == Ready {
+		return Change{Slice: slice, States: s.listeners(event.Present, pods...)}, nil
+	}
 	return s.change(slice, c == Ready && len(pods) > 0), nil
 }
 
@@ -106,10 +109,12 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 		return Change{}, err
 	}
 	visible := false
+	var shown []Pod
 	for _, name := range pods {
 		m := s.pods[name]
 		if (m.condition == Ready) != (c == Ready) {
 			visible = true
+			shown = append(shown, m.pod)
 			step := event.Fingerprint.Remove
 			if c == Ready {
 				step = event.Fingerprint.Add
@@ -118,6 +123,12 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 		}
 		m.condition = c
 		s.slices[slice].endpoints[s.position(slice, name)].Conditions = c.conditions()
+	}
+	if s.headless && c == Ready {
+		return Change{Slice: slice, States: s.listeners(event.Present, shown...)}, nil
+	}
+	if s.headless {
+		return Change{Slice: slice, States: s.listeners(event.Absent, shown...)}, nil
 	}
 	return s.change(slice, visible), nil
 }
@@ -139,8 +150,10 @@ func (s *Service) Remove(pods ...string) (Change, error) {
 
 // usable adds one endpoint to the fingerprint of every port, or removes it.
 func (s *Service) usable(pod Pod, step func(event.Fingerprint, uint64) event.Fingerprint) {
-	for i, p := range s.shared.ports {
-		s.states[i].State = step(s.states[i].State, event.EndpointHash(pod.IP, uint32(p.target)))
+	for i, p := range s.ports {
+		if target, ok := s.target(s.pods[pod.Name].slice, p.name); ok {
+			s.states[i].State = step(s.states[i].State, event.EndpointHash(pod.IP, uint32(target)))
+		}
 	}
 }
 

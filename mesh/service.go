@@ -24,8 +24,41 @@ type shared struct {
 	labels map[string]string
 	nodes  []node
 	ports  []port
-	// audience are the proxies that know the whole mesh.
-	audience *event.Audience
+	// audience are the proxies that know the whole mesh; byNamespace are those of them in
+	// one namespace, sidecars the sidecars in one.
+	audience              *event.Audience
+	byNamespace, sidecars map[string]*event.Audience
+	allSidecars, routers  *event.Audience
+	scope                 string
+}
+
+// newShared returns what the services of a mesh have in common.
+func newShared(cfg Config) *shared {
+	sh := &shared{
+		labels:      map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
+		nodes:       cfg.nodes(),
+		ports:       ports(cfg.Ports),
+		audience:    &event.Audience{},
+		byNamespace: make(map[string]*event.Audience),
+		sidecars:    make(map[string]*event.Audience),
+		allSidecars: &event.Audience{Kinds: []string{kindSidecar}},
+		routers:     &event.Audience{Kinds: []string{kindRouter}},
+		scope:       cfg.Scope,
+	}
+	for i := range cfg.Namespaces {
+		name := cfg.namespace(i)
+		sh.byNamespace[name] = &event.Audience{Namespaces: []string{name}}
+		sh.sidecars[name] = &event.Audience{Namespaces: []string{name}, Kinds: []string{kindSidecar}}
+	}
+	return sh
+}
+
+// audienceOf returns the proxies that have to know the services of a namespace.
+func (sh *shared) audienceOf(namespace string) *event.Audience {
+	if sh.scope == ScopeNamespace || sh.scope == ScopeExportTo {
+		return sh.byNamespace[namespace]
+	}
+	return sh.audience
 }
 
 // port is one port of every service.
@@ -56,13 +89,19 @@ type Service struct {
 	// Fixed at creation.
 	shared          *shared
 	name, namespace string
+	number          int // of the mesh's services, or of the fleet's
+	audience        *event.Audience
 	headless        bool
 	hidden          bool
 	selector        map[string]string
 	podLabels       []map[string]string
 	sliceLabels     map[string]string
+	clusterName     string // a template
 
-	// The endpoints, changed by Add, Set and Remove.
+	// What operations change. The elements of ports are never changed.
+	absent bool
+	lone   bool // the only one of its namespace
+	ports  []port
 	slices []sliceModel
 	pods   map[string]*member
 	states []event.Expected
@@ -77,6 +116,10 @@ type Service struct {
 type sliceModel struct {
 	name, key string
 	endpoints []discoveryv1.Endpoint
+	// ports are its own; nil if they are the Service's. The elements are never changed.
+	ports []port
+	// note is what its annotation says; 0 if it has none.
+	note int
 }
 
 // member is one pod of the service.
@@ -92,8 +135,12 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 		shared:    sh,
 		name:      name,
 		namespace: namespace,
+		audience:  sh.audienceOf(namespace),
 		pods:      map[string]*member{},
 		next:      next,
+
+		clusterName: clusterName,
+		ports:       sh.ports,
 	}
 	for _, version := range []string{"v1", "v2"} {
 		labels := maps.Clone(sh.labels)
@@ -103,17 +150,22 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 	s.sliceLabels = maps.Clone(sh.labels)
 	s.sliceLabels[discoveryv1.LabelServiceName] = name
 	s.sliceLabels[discoveryv1.LabelManagedBy] = "xdsbench.io"
-	for _, p := range sh.ports {
-		cluster := strings.NewReplacer(
-			"{port}", strconv.Itoa(int(p.number)),
-			"{portName}", p.name,
-			"{service}", name,
-			"{namespace}", namespace,
-		).Replace(clusterName)
-		s.states = append(s.states, event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: sh.audience})
+	for _, p := range s.ports {
+		s.states = append(s.states, s.stateOf(p))
 	}
 	s.grow(0)
 	return s
+}
+
+// stateOf returns the EDS resource of a port without endpoints.
+func (s *Service) stateOf(p port) event.Expected {
+	cluster := strings.NewReplacer(
+		"{port}", strconv.Itoa(int(p.number)),
+		"{portName}", p.name,
+		"{service}", s.name,
+		"{namespace}", s.namespace,
+	).Replace(s.clusterName)
+	return event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: cluster}, Audience: s.audience}
 }
 
 // grow makes sure that the slice with this index exists.
@@ -143,8 +195,26 @@ func (s *Service) Clone() *Service {
 	return &c
 }
 
+// exportTo is Istio's annotation that says to which namespaces a service is shown: "." its
+// own, "~" none.
+const exportTo = "networking.istio.io/exportTo"
+
+// sidecars are the sidecars among the proxies that have to know the service.
+func (s *Service) sidecars() *event.Audience {
+	if s.audience == s.shared.audience {
+		return s.shared.allSidecars
+	}
+	return s.shared.sidecars[s.namespace]
+}
+
+// host is the service's name in the cluster's DNS.
+func (s *Service) host() string { return s.name + "." + s.namespace + ".svc.cluster.local" }
+
 // Key returns "namespace/name".
 func (s *Service) Key() string { return s.namespace + "/" + s.name }
+
+// Namespace returns the service's namespace.
+func (s *Service) Namespace() string { return s.namespace }
 
 // Headless reports whether the service has no cluster address. Control planes
 // serve no EDS for such a service: its addresses are resolved by DNS or are the
@@ -159,13 +229,16 @@ func (s *Service) Object() *corev1.Service {
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: maps.Clone(s.selector)},
 	}
 	out.Labels["app"] = s.name
-	if s.hidden {
-		out.Annotations = map[string]string{"networking.istio.io/exportTo": "~"}
+	switch {
+	case s.hidden:
+		out.Annotations = map[string]string{exportTo: "~"}
+	case s.shared.scope == ScopeExportTo:
+		out.Annotations = map[string]string{exportTo: "."}
 	}
 	if s.headless {
 		out.Spec.ClusterIP = corev1.ClusterIPNone
 	}
-	for _, p := range s.shared.ports {
+	for _, p := range s.ports {
 		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
 			Name:       p.name,
 			Protocol:   corev1.ProtocolTCP,
@@ -186,6 +259,9 @@ func (s *Service) Account() *corev1.ServiceAccount {
 
 // Slices returns the service's EndpointSlices as they should now be.
 func (s *Service) Slices() []*discoveryv1.EndpointSlice {
+	if s.absent {
+		return nil
+	}
 	out := make([]*discoveryv1.EndpointSlice, len(s.slices))
 	for i := range s.slices {
 		out[i] = s.Slice(i)
@@ -208,7 +284,10 @@ func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   slices.Clone(s.slices[i].endpoints),
 	}
-	for _, p := range s.shared.ports {
+	if note := s.slices[i].note; note > 0 {
+		out.Annotations = map[string]string{noteAnnotation: strconv.Itoa(note)}
+	}
+	for _, p := range s.listed(i) {
 		out.Ports = append(out.Ports, discoveryv1.EndpointPort{
 			Name:     new(p.name),
 			Port:     new(p.target),
@@ -221,18 +300,21 @@ func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
 // Pods returns the objects of the service's pods, in the order of the slices.
 func (s *Service) Pods() []*corev1.Pod {
 	out := make([]*corev1.Pod, 0, len(s.pods))
-	for _, slice := range s.slices {
+	for i, slice := range s.slices {
 		for _, e := range slice.endpoints {
-			out = append(out, s.pods[e.TargetRef.Name].pod.Object())
+			if m := s.pods[e.TargetRef.Name]; m.slice == i { // not where it is moving away
+				out = append(out, m.pod.Object())
+			}
 		}
 	}
 	return out
 }
 
 // States returns the service's clusters, one per port, each with the
-// fingerprint of its usable endpoints. It is nil for a headless service.
+// fingerprint of its usable endpoints. It is nil for a headless service, and for one that
+// does not exist.
 func (s *Service) States() []event.Expected {
-	if s.headless {
+	if s.headless || s.absent {
 		return nil
 	}
 	return slices.Clone(s.states)
@@ -242,15 +324,18 @@ func (s *Service) States() []event.Expected {
 // order of the slices. It is nil for a headless service. An endpoint is usable
 // when its ready condition is true.
 func (s *Service) Usable() map[string][]uint64 {
-	if s.headless {
+	if s.headless || s.absent {
 		return nil
 	}
 	out := make(map[string][]uint64, len(s.states))
 	ready := s.Ready()
-	for i, p := range s.shared.ports {
+	for i, p := range s.ports {
 		hashes := make([]uint64, 0, len(ready))
 		for _, name := range ready {
-			hashes = append(hashes, event.EndpointHash(s.pods[name].pod.IP, uint32(p.target)))
+			m := s.pods[name]
+			if target, ok := s.target(m.slice, p.name); ok {
+				hashes = append(hashes, event.EndpointHash(m.pod.IP, uint32(target)))
+			}
 		}
 		out[s.states[i].Name] = hashes
 	}
@@ -260,9 +345,9 @@ func (s *Service) Usable() map[string][]uint64 {
 // Ready returns the names of the pods that are ready, in the order of the slices.
 func (s *Service) Ready() []string {
 	out := make([]string, 0, len(s.pods))
-	for _, slice := range s.slices {
+	for i, slice := range s.slices {
 		for _, e := range slice.endpoints {
-			if s.pods[e.TargetRef.Name].condition == Ready {
+			if m := s.pods[e.TargetRef.Name]; m.condition == Ready && m.slice == i {
 				out = append(out, e.TargetRef.Name)
 			}
 		}

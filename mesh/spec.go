@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/mesh/custom"
 )
@@ -20,6 +22,8 @@ const (
 // The values of Spec.Scope.
 const (
 	ScopeMesh       = "mesh"
+	ScopeNamespace  = "namespace"
+	ScopeExportTo   = "exportTo"
 	ScopeSubscribed = "subscribed"
 )
 
@@ -41,8 +45,9 @@ type Spec struct {
 	Headless float64 `json:"headless" role:"load"`
 	// Distribution is how endpoints spread over services: "uniform" or "zipf".
 	Distribution string `json:"distribution" role:"load"`
-	// Scope is which services each proxy has to know: "mesh" is all of them,
-	// "subscribed" those that it asks for, as behind a gateway's control plane that
+	// Scope is which services each proxy has to know: "mesh" is all of them;
+	// "namespace" those of its namespace, by an Istio Sidecar object in each; "exportTo"
+	// the same, by Istio's annotation on each service; "subscribed" those that it asks for, as behind a gateway's control plane that
 	// serves only what routes refer to. What a proxy does not get of services that it
 	// has to know is undelivered.
 	Scope string `json:"scope" role:"load"`
@@ -102,8 +107,8 @@ func (s Spec) Validate() error {
 	if s.Distribution != uniform && s.Distribution != zipf {
 		problem("distribution", fmt.Sprintf("%q", s.Distribution), fmt.Sprintf("must be %q or %q", uniform, zipf))
 	}
-	if s.Scope != ScopeMesh && s.Scope != ScopeSubscribed {
-		problem("scope", fmt.Sprintf("%q", s.Scope), fmt.Sprintf("must be %q or %q", ScopeMesh, ScopeSubscribed))
+	if scopes := []string{ScopeMesh, ScopeNamespace, ScopeExportTo, ScopeSubscribed}; !slices.Contains(scopes, s.Scope) {
+		problem("scope", fmt.Sprintf("%q", s.Scope), "must be one of "+strings.Join(scopes, ", "))
 	}
 	return errors.Join(problems...)
 }

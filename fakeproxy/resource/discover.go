@@ -16,6 +16,7 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 )
 
@@ -54,6 +55,9 @@ func (d *Body) listener(b []byte) error {
 		d.extension(f.GetName(), f.GetConfigDiscovery())
 	}
 	for _, chain := range append(l.GetFilterChains(), l.GetDefaultFilterChain()) {
+		if chain.GetFilterChainMatch().GetTransportProtocol() == "raw_buffer" {
+			d.state = event.Plaintext
+		}
 		if err := d.chain(chain); err != nil {
 			return err
 		}
