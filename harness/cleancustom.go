@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
@@ -100,8 +101,7 @@ func (c *cleaning) removeKind(ctx context.Context, kind kindOfObject) error {
 // removeDefinitions removes the labelled CustomResourceDefinitions, but for those of
 // which there are objects: they are somebody else's, and would go with it.
 func (c *cleaning) removeDefinitions(ctx context.Context) error {
-	client := c.dynamic.Resource(definitions())
-	found, err := client.List(ctx, c.list)
+	found, err := c.dynamic.Resource(definitions()).List(ctx, c.list)
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || err == nil && len(found.Items) == 0 {
 		return nil
 	}
@@ -110,28 +110,38 @@ func (c *cleaning) removeDefinitions(ctx context.Context) error {
 	}
 	var calls []func() error
 	for i := range found.Items {
-		d := &found.Items[i]
-		kinds := map[schema.GroupVersionKind]kindOfObject{}
-		defined(d, kinds)
-		calls = append(calls, func() error {
-			for _, kind := range kinds {
-				others, err := c.dynamic.Resource(kind.gvr).List(ctx, metav1.ListOptions{Limit: 1})
-				if err != nil && !apierrors.IsNotFound(err) {
-					return fmt.Errorf("%w: the custom resource definition %s: list its objects: %w", ErrLeftBehind, d.GetName(), err)
-				}
-				if err == nil && len(others.Items) > 0 {
-					return fmt.Errorf("%w: the custom resource definition %s: others have objects of its kind: remove them first", ErrLeftBehind, d.GetName())
-				}
-			}
-			return c.gone("", ignoreNotFound(client.Delete(ctx, d.GetName(), metav1.DeleteOptions{})))
-		})
+		calls = append(calls, func() error { return c.removeDefinition(ctx, &found.Items[i]) })
 	}
 	if err := inTurn(calls...); err != nil {
 		return err
 	}
+	return c.awaitNoDefinitions(ctx)
+}
+
+// removeDefinition asks for a CustomResourceDefinition to go, unless there are objects
+// of its kind.
+func (c *cleaning) removeDefinition(ctx context.Context, d *unstructured.Unstructured) error {
+	kinds := map[schema.GroupVersionKind]kindOfObject{}
+	defined(d, kinds)
+	for _, kind := range kinds {
+		others, err := c.dynamic.Resource(kind.gvr).List(ctx, metav1.ListOptions{Limit: 1})
+		switch {
+		case apierrors.IsNotFound(err): // it is not served any more
+		case err != nil:
+			return fmt.Errorf("%w: the custom resource definition %s: list its objects: %w", ErrLeftBehind, d.GetName(), err)
+		case len(others.Items) > 0:
+			return fmt.Errorf("%w: the custom resource definition %s: others have objects of its kind: remove them first", ErrLeftBehind, d.GetName())
+		}
+	}
+	return c.gone("", ignoreNotFound(c.dynamic.Resource(definitions()).Delete(ctx, d.GetName(), metav1.DeleteOptions{})))
+}
+
+// awaitNoDefinitions waits until the API server has dropped the definitions that were
+// deleted, so that the next run can create them.
+func (c *cleaning) awaitNoDefinitions(ctx context.Context) error {
 	deadline := time.Now().Add(establishLimit)
 	for {
-		left, err := client.List(ctx, c.list)
+		left, err := c.dynamic.Resource(definitions()).List(ctx, c.list)
 		if err != nil || len(left.Items) == 0 {
 			return err
 		}

@@ -70,7 +70,7 @@ mesh:
   - perService: true
     template: foreign.yaml
   - perService: true
-    template: {text: "a: {{.Nmae}}"}
+    template: {text: "a: {{.Nope}}"}
 `, map[string]string{
 		"route.yaml": route, "broken.yaml": "a: b\nc: {{if}}\n",
 		"foreign.yaml": strings.Replace(route, "{name:", "{namespace: prod, name:", 1),

@@ -83,7 +83,7 @@ spec: {services: {{len $.Services}}}
 func TestProblemsOfRenderedObjectsNameFileLineAndService(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
-		"unknown field":     {header + "metadata:\n  name: {{.Nmae}}\n", "mesh.objects[0].template: t.yaml:4:10: "},
+		"unknown field":     {header + "metadata:\n  name: {{.Nope}}\n", "mesh.objects[0].template: t.yaml:4:10: "},
 		"not YAML":          {header + "metadata: {name: x\n", "t.yaml: rendered for service xb-0/svc-0: not valid YAML: line "},
 		"no name":           {"\n\nspec: {}\n", "t.yaml: rendered for service xb-0/svc-0: line 3: the object has no apiVersion and no kind and no metadata.name"},
 		"no object":         {"- a\n", "rendered for service xb-0/svc-0: line 1: the document is no object"},
