@@ -94,6 +94,17 @@ func TestAServiceIsRemovedOnceTheClusterIsAndItsEndpointsAreNoLongerAskedFor(t *
 	pairs(t, r.finish().Propagation, result.Propagation{Expected: 4, Deliveries: 3, Undelivered: 1})
 }
 
+func TestAServiceIsRemovedAlsoWhereTheClusterIsTheLastToGo(t *testing.T) {
+	t.Parallel()
+	r := newAudienceRig(t, 2)
+	r.change("service-remove",
+		event.Expected{ResourceState: cds("old", event.Absent), Audience: everyone},
+		event.Expected{ResourceState: event.ResourceState{Type: xds.EDS, Name: "old"}, Audience: evenOnes})
+	r.happen(0, event.Unsubscribed, "old")
+	r.see(0, cds("old", event.Absent))
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 2, Deliveries: 1, Undelivered: 1})
+}
+
 func TestWhatIsFollowedOutlastsAReconnect(t *testing.T) {
 	t.Parallel()
 	r := newAudienceRig(t, 1)

@@ -81,7 +81,7 @@ func (b *builder) ofShards(of func(*shard) *samples) []*samples {
 }
 
 func (b *builder) proxies() *result.Proxies {
-	p := &result.Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int)}
+	p := &result.Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int), ByKind: b.byKind()}
 	for _, v := range b.c.cfg.Variants {
 		p.ByVariant[v.String()]++
 	}
@@ -126,7 +126,7 @@ func (b *builder) sync() *result.Sync {
 }
 
 func (b *builder) mutations(scheduled int) *result.Mutations {
-	r := &result.Mutations{Scheduled: scheduled, WarmUp: b.c.totals.warmUp, ByKind: make(map[string]int)}
+	r := &result.Mutations{Scheduled: scheduled, WarmUp: b.c.totals.warmUp, ByKind: make(map[string]int), Effects: b.effects()}
 	r.WriteTime = b.times(b.c.totals.write)
 	for _, m := range b.c.totals.all {
 		if m.late {
@@ -189,9 +189,11 @@ func (b *builder) volume(in phase) *result.Volume {
 	v := &result.Volume{ByType: make(map[string]result.Traffic), ByVariant: make(map[string]result.VariantTraffic)}
 	for _, s := range b.c.shards {
 		v.DuplicateResources += s.duplicates[in]
-		for variant := range s.traffic[in] {
-			for typ, t := range s.traffic[in][variant] {
-				addTraffic(v, xds.Variant(variant).String(), xds.Type(typ).String(), t)
+		for k := range s.kinds {
+			for variant := range s.kinds[k].traffic[in] {
+				for typ, t := range s.kinds[k].traffic[in][variant] {
+					addTraffic(v, xds.Variant(variant).String(), xds.Type(typ).String(), t)
+				}
 			}
 		}
 	}
@@ -268,7 +270,10 @@ func (b *builder) mutationRows() []rows.Mutation {
 			Late: m.late, Noop: len(m.targets) == 0, Failed: m.failed && !m.seen,
 			Expected: m.sums.expected, Delivered: m.sums.delivered, Coalesced: m.sums.coalesced,
 			Undelivered: m.sums.undelivered, Interrupted: m.sums.interrupted, Retired: m.sums.retired,
-			Sampled: m.sampled,
+			Sampled: m.sampled, ProxiesReached: m.effects.proxiesReached(xds.SotW, xds.Delta),
+		}
+		for _, x := range m.effects.sent {
+			row.Effect.Add(x.typ.String(), x.Sent, x.changed, x.duplicates)
 		}
 		if m.acked != 0 {
 			row.Acked = m.acked.Sub(start).Seconds()
@@ -288,7 +293,7 @@ func (b *builder) proxyRows() []rows.Proxy {
 	for p := range b.c.cfg.Proxies {
 		px := b.c.shards[p/b.c.shardSize].proxy(p)
 		row := rows.Proxy{
-			Proxy: p, Variant: b.c.cfg.Variants[p].String(),
+			Proxy: p, Variant: b.c.cfg.Variants[p].String(), Kind: b.c.kinds[px.kind],
 			Ready: px.wasReady, TimeToReady: px.timeToReady.Seconds(), ConfigBytes: px.configBytes,
 			Disconnects: px.disconnects, Refused: px.refused,
 			Responses: px.responses, Bytes: px.bytes, Nacks: px.nacks,

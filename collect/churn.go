@@ -23,13 +23,13 @@ func (c *Collector) Begin(em *event.Mutation) {
 		m.targets = append(m.targets, target{resource: x, index: x.next()})
 	}
 	m.holds.Store(2)
-	m.live.Store(&live{
-		parts:     make([]part, len(c.shards)),
-		latencies: hdrhistogram.NewPacked(timeUnit, maxTime, mutationDigits),
-	})
+	m.live.Store(c.newLive())
 	m.steady = c.steady(em.Scheduled)
 	if !c.enter(m) {
 		return
+	}
+	if m.steady {
+		c.cause(m)
 	}
 	if m.steady && len(m.targets) > 0 {
 		for _, s := range c.shards {
@@ -42,6 +42,16 @@ func (c *Collector) Begin(em *event.Mutation) {
 		t.resource.append(entry{state: em.States[i].State, issued: m.issued, m: m})
 	}
 	c.release(m)
+}
+
+func (c *Collector) newLive() *live {
+	l := &live{parts: make([]part, len(c.shards)), latencies: hdrhistogram.NewPacked(timeUnit, maxTime, mutationDigits)}
+	if c.mixed {
+		for v := range l.byVariant {
+			l.byVariant[v] = hdrhistogram.NewPacked(timeUnit, maxTime, mutationDigits)
+		}
+	}
+	return l
 }
 
 // enter registers a mutation; false if the run is over.
@@ -201,13 +211,17 @@ func (c *Collector) finalise(m *mutation) {
 		q := quantile.Of(l.latencies, int64(m.lastAt.Sub(m.scheduled)), 0.5, 0.99)
 		m.median, m.p99 = q[0], q[1]
 	}
-	latencies := l.latencies
+	latencies, byVariant := l.latencies, l.byVariant
 	l.mu.Unlock()
 	m.live.Store(nil)
 	c.totals.Lock()
 	defer c.totals.Unlock()
 	if m.sampled && m.steady {
 		c.totals.blocks.add(m.scheduled.Sub(event.Time(c.steadyAt.Load())), latencies)
+		if !c.mixed {
+			byVariant[c.cfg.Variants[0]] = latencies
+		}
+		c.totals.addLatenciesLocked(m, byVariant)
 	}
 	if m.steady {
 		c.totals.finalised++

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type Config struct {
 	// Variants and Names have an entry per proxy. Names may be empty.
 	Variants []xds.Variant
 	Names    []string
+	// Kinds are the kinds of the proxies, such as "router", one each; empty: not known.
+	Kinds []string
 	// Member reports whether a proxy belongs to an audience. Nil: each belongs to all.
 	Member func(a *event.Audience, proxy int) bool
 	// ReplicaOf has, for each address of the control plane, the number of the replica
@@ -51,6 +54,9 @@ func (cfg *Config) Validate() error {
 	if len(cfg.Names) > 0 && len(cfg.Names) != cfg.Proxies {
 		errs = append(errs, fmt.Errorf("collector: %d names for %d proxies: give each proxy one, or none", len(cfg.Names), cfg.Proxies))
 	}
+	if len(cfg.Kinds) > 0 && len(cfg.Kinds) != cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d kinds for %d proxies: give each proxy one, or none", len(cfg.Kinds), cfg.Proxies))
+	}
 	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
 		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
 	}
@@ -76,11 +82,14 @@ type Collector struct {
 	cfg       Config
 	shardSize int // a multiple of 64
 	shards    []*shard
+	kinds     []string // of proxies
+	mixed     bool     // both variants
 
 	// Safe for concurrent use.
 	known     *known
 	audiences audiences
-	steadyAt  atomic.Int64 // event.Time; 0 before the steady phase
+	steadyAt  atomic.Int64             // event.Time; 0 before the steady phase
+	newest    atomic.Pointer[mutation] // of steady load
 	ramp      atomic.Pointer[ramp]
 	ignored   atomic.Int64 // events of proxies that do not exist
 	totals    totals
@@ -111,6 +120,7 @@ type totals struct {
 	fromAck     *samples     // receipts that came before End
 	sums        deliverySums // the same
 	blocks      blocks
+	kinds       map[string]*ofKind // latencies
 }
 
 // settled is a count of settled pairs and when it was made.
@@ -136,14 +146,20 @@ func New(cfg Config) (*Collector, error) {
 		cfg: cfg, shardSize: 64 * ((words + maxShards - 1) / maxShards), known: newKnown(cfg.Proxies),
 		audiences: audiences{proxies: cfg.Proxies, member: cfg.Member, sets: make(map[*event.Audience]bitset)},
 	}
+	var kindOf []int
+	c.kinds, kindOf = kindsOf(cfg.Kinds, cfg.Proxies)
+	c.mixed = slices.Contains(cfg.Variants, xds.SotW) && slices.Contains(cfg.Variants, xds.Delta)
 	for first := 0; first < cfg.Proxies; first += c.shardSize {
 		s := newShard(len(c.shards), first, min(first+c.shardSize, cfg.Proxies))
-		s.byReplica = newReplicas(cfg.ReplicaOf)
+		s.byReplica, s.kinds = newReplicas(cfg.ReplicaOf), newProxyKinds(len(c.kinds))
+		for p := range s.proxies {
+			s.proxies[p].kind, s.proxies[p].variant = kindOf[first+p], cfg.Variants[first+p]
+		}
 		c.shards = append(c.shards, s)
 	}
 	c.addBaseline(cfg.Baseline)
 	m := &c.totals
-	m.open = make(map[uint64]*mutation)
+	m.open, m.kinds = make(map[uint64]*mutation), make(map[string]*ofKind)
 	m.scheduleLag, m.first, m.last = newTimes(), newTimes(), newTimes()
 	m.spread, m.fromAck, m.write, m.lastArrived = newTimes(), newTimes(), newTimes(), newTimes()
 	return c, nil

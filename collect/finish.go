@@ -75,6 +75,7 @@ func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*muta
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.handOverLocked()
 	var done []*mutation
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {

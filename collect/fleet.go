@@ -29,6 +29,9 @@ func (c *Collector) Response(r *event.Response) {
 			s.proxy(r.Proxy).replica = c.cfg.ReplicaOf[r.Address]
 		}
 		s.countLocked(r, in)
+		if in == steadyPhase {
+			s.attributeLocked(r, c.causeOf(r.Received))
+		}
 		for i := range r.States {
 			if cl := c.known.get(r.States[i].Type, r.States[i].Name); cl != nil {
 				done = s.receiveLocked(done, cl, r.Proxy, r.States[i].State, r.Received, in)
@@ -46,7 +49,7 @@ func (c *Collector) Response(r *event.Response) {
 func (s *shard) countLocked(r *event.Response, in phase) {
 	px := s.proxy(r.Proxy)
 	typ := min(r.Type, xds.OtherType)
-	t := &s.traffic[in][min(r.Variant, xds.Delta)][typ]
+	t := &s.kinds[px.kind].traffic[in][min(r.Variant, xds.Delta)][typ]
 	t.Responses++
 	t.Resources += int64(r.Resources)
 	t.Removed += int64(r.Removed)
@@ -299,6 +302,7 @@ func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation
 			// mutation wanted.
 			if at, how := find(*cl.history.Load(), cl.position(e.Proxy), event.Absent, e.At); how == forward && at > 0 && cl.audience != nil {
 				done = s.reachLocked(done, cl, e.Proxy, at, e.At)
+				continue
 			}
 			s.loseLocked(cl, e.Proxy)
 		}

@@ -71,6 +71,15 @@ func (s *samples) RecordValue(v int64) error {
 	return nil
 }
 
+// merge adds the samples of a histogram of the same range, the largest of which is
+// known exactly. The least is not kept.
+func (s *samples) merge(h *hdrhistogram.PackedHistogram, largest int64) {
+	if into, ok := s.histogram.(dense); ok {
+		h.MergeInto(into.Histogram)
+		s.largest = max(s.largest, largest)
+	}
+}
+
 func (s *samples) Reset() {
 	s.histogram.Reset()
 	s.least, s.largest = math.MaxInt64, math.MinInt64

@@ -20,6 +20,9 @@ type mutation struct {
 	scheduled, issued           event.Time
 	late, steady                bool
 	targets                     []target
+	// before is the newest mutation when this one was begun. Immutable once c.newest.
+	before  *mutation
+	effects attributed
 
 	// live is nil when no pair is pending and the mutation has ended.
 	live atomic.Pointer[live]
@@ -37,6 +40,7 @@ type mutation struct {
 	firstAt      event.Time
 	lastAt       event.Time
 	lastArrived  event.Time
+	lastBy       [numVariants]event.Time
 	median, p99  int64
 }
 
@@ -53,7 +57,8 @@ type live struct {
 
 	mu        sync.Mutex
 	latencies *hdrhistogram.PackedHistogram
-	early     []event.Time // receipts before End has told when it was acked
+	byVariant [numVariants]*hdrhistogram.PackedHistogram // in fleets of both variants
+	early     []event.Time                               // receipts before End has told when it was acked
 }
 
 // part is the pending pairs within one shard; the set starts at the shard's
@@ -203,6 +208,13 @@ func (s *shard) sampleLocked(m *mutation, l *live, px *proxy, at event.Time) {
 	_ = px.latencies.RecordValue(latency)
 	px.longest = max(px.longest, latency)
 	_ = l.latencies.RecordValue(latency)
+	if h := l.byVariant[px.variant]; h != nil {
+		_ = h.RecordValue(latency)
+	}
+	if len(s.kinds) > 1 {
+		_ = s.kinds[px.kind].latencies.RecordValue(latency)
+	}
+	m.lastBy[px.variant] = max(m.lastBy[px.variant], at)
 	_ = s.recent.RecordValue(latency)
 	if len(s.byReplica) > 0 {
 		_ = s.byReplica[px.replica].latencies.RecordValue(latency)

@@ -45,11 +45,14 @@ type shard struct {
 	timeToReady, again, configBytes *samples  // packed
 	timeToComplete                  *samples  // packed
 	byReplica                       []replica // empty if there is one
+	kinds                           []proxyKind
 	configByType                    [xds.NumTypes]int64
 
 	responses  int64
-	traffic    [numPhases][numVariants][xds.NumTypes]result.Traffic
 	duplicates [numPhases]int64
+	// caused is what has been sent because of one mutation, not yet handed over to it.
+	cause  *mutation
+	caused effects
 
 	acks, nacksInjected, nacksInvalid, nackLoops int64
 	nacksByType                                  [xds.NumTypes]int64
@@ -105,7 +108,11 @@ type proxy struct {
 	// them that it holds in a state of the mesh; complete says that it once held all.
 	due, shown int32
 	complete   bool
-	replica    int // that its latest response came from
+	replica    int         // that its latest response came from
+	kind       int         // immutable
+	variant    xds.Variant // immutable
+	// cause is the mutation that its latest response of steady load was because of.
+	cause *mutation
 	// nacked has a bit per type whose last response was rejected.
 	nacked                              uint16
 	disconnects, refused                int64

@@ -83,8 +83,10 @@ type Response struct {
 	// Resources and Removed count what the response carried; Duplicates counts
 	// resources byte-equal to what the proxy already held.
 	Resources, Removed, Duplicates int
-	// Bytes is the size of the gRPC message, without the gRPC frame header.
-	Bytes int
+	// Bytes is the size of the gRPC message, without the gRPC frame header; ChangedBytes
+	// that of the resources in it that were new to the proxy, and of the names of those
+	// that it lost, also because a SotW response lacks them. 0 for a NACK.
+	Bytes, ChangedBytes int
 	// Socket is when the last bytes that the connection read before the message was
 	// whole had reached this machine; Received when the whole message was in our hands, before any
 	// decoding; Answered when the ACK or NACK had been handed to gRPC.

@@ -97,6 +97,7 @@ func (p *proxy) ack(m *resource.Response, r *event.Response, s *resource.Step) {
 	state.accepted, state.answered = true, true
 	state.rejected = resource.Key{}
 	r.Duplicates, r.OutOfOrder, r.States = s.Duplicates, s.OutOfOrder, s.States
+	r.ChangedBytes = s.ChangedBytes
 	p.send(p.dialect.answer(p, r.Type, ""))
 	c := &p.fleet.count
 	c.acks.Add(1)

@@ -60,7 +60,7 @@ var errRunLimit = errors.New("the run took longer than all its phases may")
 // take. It is a last resort, since each phase has a bound of its own.
 func runLimit(p *profiles.Profile) time.Duration {
 	phases := p.Phases
-	return startLimit + p.ReadyTimeout() + phases.Warmup.Duration + settleLimit +
+	return startLimit + p.ReadyTimeout() + phases.Warmup.Duration + settleLimit + phases.Idle.Duration +
 		phases.Steady.Duration + overrunLimit(phases.Steady.Duration) + phases.Drain.Duration + quietLimit + figuresPerRun*figuresLimit
 }
 

@@ -3,6 +3,7 @@
 //	start    the mesh is written to the API server, the target is started
 //	connect  the fleet connects, until every proxy is ready
 //	warm up  the mesh rests
+//	idle     nothing changes: what the control plane uses all the same
 //	steady   churn issues mutations on schedule
 //	drain    until every expected delivery has come, or the limit
 //	stop     everything the run started is stopped, everything it created removed

@@ -57,6 +57,7 @@ func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*res
 		r.warn("%v", err)
 	}
 	r.addStagesAndCost(res, lines)
+	r.addKindCosts(res)
 	verdict.Saturation(res.Harness, pauses, res.Propagation)
 	checkErr := r.crossCheck()
 	slo, sloErr := metric.Evaluate(res, r.cfg.Profile.SLO)

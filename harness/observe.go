@@ -38,6 +38,8 @@ type observation struct {
 	wire                      result.WireBytes // before steady load
 	costs                     []costReading    // before steady load and after the drain
 	profiles                  []observed.ProfileSummary
+	idle                      *observed.Idle // nil if it was not measured
+	kindCosts                 costs
 }
 
 // observeStart takes the metrics from which those of the whole run are counted.
@@ -60,6 +62,7 @@ func (r *run) observeBefore(ctx context.Context) error {
 // observeAfter takes them again after the drain.
 func (r *run) observeAfter(ctx context.Context) error {
 	var err error
+	r.endCosts(ctx)
 	r.readCost(ctx)
 	r.observed.after, err = r.scrape(ctx, metricsAfterFile)
 	r.observed.countsAfter = r.countReplicas()
@@ -106,7 +109,7 @@ func (r *run) observeUsage(ctx context.Context) {
 // controlPlane describes the target for the result.
 func (r *run) controlPlane() *observed.ControlPlane {
 	info := r.target.Info()
-	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles}
+	c := &observed.ControlPlane{Kind: info.Kind, Version: info.Version, Profiles: r.observed.profiles, Idle: r.observed.idle}
 	if r.observed.sync != nil {
 		c.ProxyStatus = new(r.observed.sync.Status())
 	}

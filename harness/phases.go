@@ -78,8 +78,8 @@ func (r *run) whyNotReady() string {
 	return " (" + strings.Join(reasons, "; ") + ")"
 }
 
-// warmUp lets the mesh rest until the wire is quiet, removes the garbage that the
-// sync left, and then takes the control plane's figures.
+// warmUp lets the mesh rest until the wire is quiet, and removes the garbage that the
+// sync left.
 func (r *run) warmUp(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Warmup.Duration
 	r.enter(PhaseWarmup, limit, "")
@@ -93,8 +93,11 @@ func (r *run) warmUp(ctx context.Context) error {
 		return err
 	}
 	runtime.GC() // now rather than while latencies are measured
-	return r.observeBefore(ctx)
+	return nil
 }
+
+// begin takes the control plane's figures.
+func (r *run) begin(ctx context.Context) error { return r.observeBefore(ctx) }
 
 // steady issues the mutations.
 func (r *run) steady(ctx context.Context) error {
@@ -105,12 +108,14 @@ func (r *run) steady(ctx context.Context) error {
 	r.steadyStart.Store(int64(start))
 	r.away.expect(r.fleet.Counts().Ready)
 	close(r.steadyBegan)
+	endCosts := r.watchCosts(ctx, start)
 	issuing, endOverrun := r.limitOverrun(ctx)
 	stats, err := churn.Run(issuing, churn.Config{
 		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	endOverrun()
+	endCosts()
 	finishProfiling()
 	r.observed.churn = stats
 	switch {

@@ -171,7 +171,7 @@ func (r *run) plan() error {
 
 // measure goes through the phases in which proxies are connected.
 func (r *run) measure(ctx context.Context) error {
-	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.steady, r.drain} {
+	for _, phase := range []func(context.Context) error{r.connect, r.warmUp, r.idle, r.begin, r.steady, r.drain} {
 		if err := phase(ctx); err != nil {
 			return err
 		}
@@ -223,8 +223,9 @@ func (r *run) startFleet(ctx context.Context) error {
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names,
-		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock, Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
+		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
+		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock,
+		Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
 	}); err != nil {
 		return err
 	}

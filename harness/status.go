@@ -10,6 +10,7 @@ const (
 	PhaseStart   Phase = "start"
 	PhaseConnect Phase = "connect"
 	PhaseWarmup  Phase = "warm up"
+	PhaseIdle    Phase = "idle"
 	PhaseSteady  Phase = "steady"
 	PhaseDrain   Phase = "drain"
 	PhaseStop    Phase = "stop"

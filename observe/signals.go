@@ -61,6 +61,7 @@ func AddSignals(r *result.Result) {
 	}
 	c := r.ControlPlane
 	AddWork(r)
+	AddCost(r)
 	if c.Metrics != nil {
 		addMetrics(s, c.Metrics)
 	}
@@ -103,6 +104,7 @@ func addMetrics(s *observed.Signals, m *observed.Metrics) {
 	for _, name := range trafficGauges() {
 		addTotal(s.Traffic, m.Gauges, name)
 	}
+	addCache(s, m)
 	for _, name := range errorCounters() {
 		addTotal(s.Errors, m.Counters, name)
 	}

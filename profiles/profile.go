@@ -43,6 +43,9 @@ type Phases struct {
 	ReadyTimeout metav1.Duration `json:"readyTimeout" role:"load"`
 	// Warmup is how long the mesh rests after the proxies are ready.
 	Warmup metav1.Duration `json:"warmup" role:"load"`
+	// Idle is how long after that the control plane is watched with nothing changing,
+	// to tell what changes cost from what it uses anyway; 0 leaves that out.
+	Idle metav1.Duration `json:"idle" role:"load"`
 	// Steady is how long mutations are issued.
 	Steady metav1.Duration `json:"steady" role:"load"`
 	// Drain is how long deliveries are waited for after the last mutation. The
@@ -61,6 +64,7 @@ func Default() Profile {
 		Proxies: fakeproxy.DefaultSpec(),
 		Phases: Phases{
 			Warmup: metav1.Duration{Duration: 2 * time.Second},
+			Idle:   metav1.Duration{Duration: 2 * time.Second},
 			Steady: metav1.Duration{Duration: 20 * time.Second},
 			Drain:  metav1.Duration{Duration: 30 * time.Second},
 		},
@@ -110,6 +114,7 @@ func (ph Phases) validate() error {
 	}{
 		{"readyTimeout", ph.ReadyTimeout.Duration},
 		{"warmup", ph.Warmup.Duration},
+		{"idle", ph.Idle.Duration},
 		{"steady", ph.Steady.Duration},
 		{"drain", ph.Drain.Duration},
 	} {

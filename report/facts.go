@@ -28,6 +28,8 @@ func facts(s *doc.Section, r *result.Result, p *profile) {
 		s.Pair("Outage", outage(o))
 	}
 	s.Pair("Control plane", controlPlane(r))
+	s.Pair("Idle", idle(r.ControlPlane))
+	s.Pair("Its cache", cache(r.ControlPlane))
 	s.Pair("Harness", harness(r.Harness))
 }
 

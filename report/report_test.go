@@ -20,6 +20,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/testutil/golden"
 	"github.com/xdsbench/xdsbench/report"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/effect"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -48,12 +49,24 @@ func fullResult(t *testing.T) *result.Result {
 		Schema:      result.Schema,
 		Profile:     json.RawMessage(`{"name":"quickstart","seed":7,"mesh":{"namespaces":5,"services":100,"endpointsPerService":5},"phases":{"steady":"20s"}}`),
 		Environment: &result.Environment{StartedAt: "2026-01-02T15:04:05Z", Target: "embedded on an in-memory API server", CPUs: 8, Memory: 16 << 30},
-		Proxies:     &result.Proxies{Requested: 200, Connected: 200, Ready: 200, Disconnects: 1, ByVariant: map[string]int{"sotw": 100, "delta": 100}},
+		Proxies: &result.Proxies{Requested: 200, Connected: 200, Ready: 200, Disconnects: 1, ByVariant: map[string]int{"sotw": 100, "delta": 100}, ByKind: map[string]*effect.Proxies{
+			"router":  {Count: 20, Ready: 20, ConfigBytes: 900_000, Deliveries: 1000, P50: new(0.1), P99: new(0.2), Max: new(0.21)},
+			"sidecar": {Count: 180, Ready: 180, ConfigBytes: 1_900_000, Volume: map[string]effect.Sent{"eds": {Responses: 5, Bytes: 5000}}, Deliveries: 11_000},
+		}},
 		Sync: &result.Sync{
 			TimeToReady:         spread(t, 200, 20*time.Millisecond, 1200*time.Millisecond),
 			ConfigBytesPerProxy: &result.Distribution{Count: 200, Mean: 1_723_000, Max: 1_810_000},
 		},
-		Mutations: &result.Mutations{Scheduled: 80, Applied: 80, Complete: 60, Noop: 20, Late: 1},
+		Mutations: &result.Mutations{Scheduled: 80, Applied: 80, Complete: 60, Noop: 20, Late: 1, Effects: map[string]*effect.Kind{
+			"service-add": {
+				Applied: 60, Operations: 20, Cost: &effect.Cost{WallSeconds: 4, NetCPUSeconds: new(0.5), NetAllocatedBytes: new(4e6)},
+				Effect: effect.Effect{
+					Types:     map[string]effect.Sent{"cds": {Responses: 4, Resources: 400, Bytes: 99_000}, "eds": {Responses: 90, Resources: 90, Bytes: 9_000}},
+					FullShare: 1, ProxiesReached: 200, ChangedBytes: 54_000, Amplification: new(2.0), P50: new(0.108), Last: new(0.2),
+				},
+			},
+			"noop-update": {Applied: 20, Noop: 20, Operations: 20},
+		}},
 		Propagation: &result.Propagation{
 			All: spread(t, 12000, 90*time.Millisecond, 260*time.Millisecond), FromAck: spread(t, 12000, 88*time.Millisecond, 258*time.Millisecond),
 			FirstProxy: spread(t, 60, 80*time.Millisecond, 120*time.Millisecond), LastProxy: spread(t, 60, 200*time.Millisecond, 260*time.Millisecond),
@@ -73,7 +86,9 @@ func fullResult(t *testing.T) *result.Result {
 			Kind: "embedded", Version: "1.2.3", CPUSeconds: new(3.21), PeakRSSBytes: new(int64(84_000_000)),
 			Work:    &observed.Work{ConvergenceTime: &observed.Quantiles{Count: 12000, P99: 0.0985, P99Bucket: &observed.Bucket{High: new(0.1)}}},
 			Metrics: &observed.Metrics{},
-			Steady:  &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000},
+			Idle:    observed.NewIdle(2, 0.02, new(2e6), new(0.0)),
+			Signals: &observed.Signals{Traffic: map[string]float64{`xds_cache_reads{type="hit"}`: 30, `xds_cache_reads{type="miss"}`: 10, `xds_cache_evictions{type="clear"}`: 4}},
+			Steady:  &observed.Cost{WallSeconds: 22, CPUSeconds: 2.2, Cores: 0.1, PeakCores: 0.35, PeakRSSBytes: 80_000_000, NetCPUPerMutation: new(0.0247), NetAllocatedPerMutation: new(120_000.0)},
 			Stages: &observed.Stages{
 				Write: &observed.Stage{Source: observed.SourceOurs, Count: 80, Mean: 0.0012, P50: new(0.001), P99: new(0.004), Share: new(0.0107)},
 				Watch: &observed.Stage{Source: observed.SourceEstimated, Mean: 0.0098, Share: new(0.0875)},

@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 
+	"github.com/xdsbench/xdsbench/result/effect"
 	"github.com/xdsbench/xdsbench/result/observed"
 	"github.com/xdsbench/xdsbench/result/rows"
 )
@@ -76,6 +77,8 @@ type Proxies struct {
 	Disconnects int64          `json:"disconnects"`
 	Refused     int64          `json:"refused"`
 	ByVariant   map[string]int `json:"byVariant"`
+	// ByKind tells sidecars, routers, waypoints and ztunnels apart.
+	ByKind map[string]*effect.Proxies `json:"byKind,omitempty"`
 	// Failures count disconnects and refusals by what gRPC or the dialler said.
 	Failures map[string]int64 `json:"failures,omitempty"`
 	// Misbehaviour counts what proxies did on purpose that an Envoy in order does
@@ -130,6 +133,8 @@ type Mutations struct {
 	Pending int            `json:"pending,omitempty"`
 	WarmUp  int            `json:"warmUp,omitempty"`
 	ByKind  map[string]int `json:"byKind,omitempty"`
+	// Effects are what the mutations of each kind caused.
+	Effects map[string]*effect.Kind `json:"effects,omitempty"`
 	// WriteTime is from issued to the API server's answer, of writes that succeeded.
 	WriteTime *Distribution `json:"writeTime,omitempty" unit:"s"`
 }

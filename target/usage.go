@@ -96,10 +96,26 @@ func memberUsage(member procfs.Proc, pgid int) (Usage, error) {
 	// Ticks are hundredths of a second in /proc, whatever the kernel's HZ.
 	const ticksPerSecond = 100
 	return Usage{
-		CPUSeconds:   stat.CPUTime() + float64(stat.CUTime+stat.CSTime)/ticksPerSecond,
+		CPUSeconds:   max(stat.CPUTime(), scheduled(member)) + float64(stat.CUTime+stat.CSTime)/ticksPerSecond,
 		RSSBytes:     uint64(max(0, stat.ResidentMemory())),
 		PeakRSSBytes: status.VmHWM,
 	}, nil
+}
+
+// scheduled is the processor time in seconds of a process's present threads to the
+// nanosecond, where the kernel keeps it; without those of threads that have ended.
+func scheduled(member procfs.Proc) float64 {
+	threads, err := procfs.AllThreads(member.PID)
+	if err != nil {
+		return 0
+	}
+	var ns uint64
+	for _, t := range threads {
+		if s, err := t.Schedstat(); err == nil {
+			ns += s.RunningNanoseconds
+		}
+	}
+	return float64(ns) / 1e9
 }
 
 // scrapedUsage reads the process collector's metrics.

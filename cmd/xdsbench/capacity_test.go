@@ -17,7 +17,7 @@ import (
 func rates(dir string, more ...string) []string {
 	return append([]string{
 		"capacity", "smoke", "-o", dir, "--grow", "rate=2/s..8/s", "--soak", "0", "--tolerance", "99%", "--slo", "propagation.all.p99=60s",
-		"--set", "churn=[{kind: pod-add, rate: 1/s}]", "--set", "target.env.PILOT_DEBOUNCE_AFTER=1ms", "--set", "phases.warmup=0s",
+		"--set", "churn=[{kind: pod-add, rate: 1/s}]", "--set", "target.env.PILOT_DEBOUNCE_AFTER=1ms", "--set", "phases.warmup=0s", "--set", "phases.idle=0s",
 		"--proxies", "20", "--duration", "3s",
 	}, more...)
 }
@@ -50,7 +50,7 @@ func measure(t *testing.T, dir, rate string, more ...string) (wait func()) {
 	t.Helper()
 	c, output := start(t, append([]string{
 		"run", "smoke", "-o", filepath.Join(dir, strings.ReplaceAll(rate, "/", "-")), "--rate", rate,
-		"--set", "churn=[{kind: pod-add, rate: 1/s}]", "--set", "target.env.PILOT_DEBOUNCE_AFTER=1ms", "--set", "phases.warmup=0s",
+		"--set", "churn=[{kind: pod-add, rate: 1/s}]", "--set", "target.env.PILOT_DEBOUNCE_AFTER=1ms", "--set", "phases.warmup=0s", "--set", "phases.idle=0s",
 		"--allow-defects", "--proxies", "20", "--duration", "3s",
 	}, more...)...)
 	return func() {

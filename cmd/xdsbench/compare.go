@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xdsbench/xdsbench/experiment/anatomy"
 	"github.com/xdsbench/xdsbench/experiment/compare"
 	"github.com/xdsbench/xdsbench/internal/file"
 )
@@ -27,6 +28,11 @@ A sweep makes its repeats in turns, so that a drift of the machine favours none:
   xdsbench sweep steady --target istiod --istiod-binary ./old --repeat 5 -o ab \
       --vary target.binary=./old,./new
   xdsbench compare ab/runs/01-* ab/runs/02-*
+
+Two anatomies (xdsbench anatomy) are compared kind by kind: counts exactly; bytes
+beyond 2 %, CPU beyond 30 % and 3 ms, allocations beyond 20 % and 300 kB per change,
+and the last proxy's latency where the repeats do not overlap. That finds differences
+and calls none a regression.
 
 More examples:
 
@@ -89,6 +95,9 @@ func (f *compareFlags) run(s streams, before, after string) error {
 	if err := errors.Join(f.format.check(), f.ParseThresholds(f.thresholds), f.Validate()); err != nil {
 		return usageError(err)
 	}
+	if anatomy.Is(before) || anatomy.Is(after) {
+		return f.anatomies(s, before, after)
+	}
 	old, oldErr := compare.Load(before)
 	current, newErr := compare.Load(after)
 	if err := errors.Join(oldErr, newErr); err != nil {
@@ -112,6 +121,17 @@ func (f *compareFlags) run(s streams, before, after string) error {
 		return &exitError{code: exitRegression, err: fmt.Errorf("regression: %s", strings.Join(names, ", "))}
 	}
 	return nil
+}
+
+// anatomies compares two anatomies. A difference is no regression: it may be wanted.
+func (f *compareFlags) anatomies(s streams, before, after string) error {
+	old, oldErr := anatomy.Load(before)
+	current, newErr := anatomy.Load(after)
+	if err := errors.Join(oldErr, newErr); err != nil {
+		return usageError(err)
+	}
+	c := anatomy.Compare(old, current)
+	return f.print(s, func(w io.Writer) error { return printDocument(w, f.format.name, c.Document(), c) })
 }
 
 // print writes to stdout, or to the file of -o whole.

@@ -90,7 +90,7 @@ func describe(s harness.Status) string {
 		}
 	case harness.PhaseHold:
 		parts = append(parts, fmt.Sprintf("ready %d of %d", s.Ready, s.Want), fmt.Sprintf("responses %d, refused %d", s.Responses, s.Refused))
-	case harness.PhaseWarmup, harness.PhaseSteady, harness.PhaseDrain:
+	case harness.PhaseWarmup, harness.PhaseIdle, harness.PhaseSteady, harness.PhaseDrain:
 		parts = append(parts, fmt.Sprintf("ready %d of %d", s.Ready, s.Want),
 			fmt.Sprintf("mutations %d of %d", s.Issued, s.Scheduled),
 			fmt.Sprintf("deliveries %d, pending %d", s.Deliveries, s.Pending))

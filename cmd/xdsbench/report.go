@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/xdsbench/xdsbench/experiment/anatomy"
 	"github.com/xdsbench/xdsbench/experiment/capacity"
 	"github.com/xdsbench/xdsbench/experiment/sweep"
 	"github.com/xdsbench/xdsbench/internal/doc"
@@ -60,6 +61,13 @@ func loadReport(dir string, format formatFlag) (*doc.Document, any, error) {
 			return nil, nil, err
 		}
 		return r.Document(format.named(dir)), r, nil
+	}
+	if anatomy.Is(dir) {
+		a, err := anatomy.Load(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		return a.Document(format.named(dir)), a, nil
 	}
 	r, err := result.Load(dir)
 	if err != nil {

@@ -25,6 +25,7 @@ Start here:
   xdsbench profiles list
   xdsbench sweep --help                which settings give which latency at which cost
   xdsbench capacity --help             the largest load that keeps the SLO, and a sizing model
+  xdsbench anatomy --help              what each kind of change costs
   xdsbench compare OLD NEW             two sets of saved runs: is the new one worse?
   xdsbench calibrate                   are the numbers true, on this machine?
   xdsbench proxies --help              a fleet alone, or a look into one fake Envoy
@@ -64,7 +65,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	})
 	root.AddCommand(runCommand(s), reportCommand(s), profilesCommand(s), proxiesCommand(s),
 		controlplaneCommand(s), fakekubeCommand(s), cleanCommand(s), calibrateCommand(s), sweepCommand(s), compareCommand(s),
-		capacityCommand(s))
+		capacityCommand(s), anatomyCommand(s))
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") {
 		err = usageError(withHint(root, err))

@@ -190,7 +190,7 @@ func serveReadyAlone(address string) {
 func small(dir, steady string, more ...string) []string {
 	return append([]string{
 		"run", "smoke", "-o", dir, "--duration", steady, "--proxies", "10", "--set", "mesh.services=6",
-		"--set", "phases.readyTimeout=8s", "--set", "phases.warmup=200ms", "--set", "phases.drain=4s",
+		"--set", "phases.readyTimeout=8s", "--set", "phases.warmup=200ms", "--set", "phases.idle=0s", "--set", "phases.drain=4s",
 	}, more...)
 }
 

@@ -14,7 +14,7 @@ import (
 func tinySweep(dir string, more ...string) []string {
 	return append([]string{
 		"sweep", "smoke", "-o", dir, "--repeat", "1", "--vary", "target.env.PILOT_DEBOUNCE_AFTER=10ms,300ms",
-		"--proxies", "5", "--duration", "2s", "--set", "phases.warmup=0s",
+		"--proxies", "5", "--duration", "2s", "--set", "phases.warmup=0s", "--set", "phases.idle=0s",
 	}, more...)
 }
 

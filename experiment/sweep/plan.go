@@ -186,7 +186,7 @@ const startAndStop = 3 * time.Second
 
 func estimate(p *profiles.Profile) time.Duration {
 	connect := time.Duration(float64(p.Proxies.Count) / float64(p.Proxies.ConnectRate) * float64(time.Second))
-	return connect + p.Phases.Warmup.Duration + p.Phases.Steady.Duration + startAndStop
+	return connect + p.Phases.Warmup.Duration + p.Phases.Idle.Duration + p.Phases.Steady.Duration + startAndStop
 }
 
 // problems collects what is wrong with settings, each line once.

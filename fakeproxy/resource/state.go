@@ -75,8 +75,10 @@ type Step struct {
 
 	// Of a response.
 	Duplicates, OutOfOrder int
-	States                 []event.ResourceState
-	TTLs                   []TTL
+	// ChangedBytes is the size of what was new, and of the names of what went.
+	ChangedBytes int
+	States       []event.ResourceState
+	TTLs         []TTL
 	// Rewarm are the endpoints that changed clusters wait for afresh.
 	Rewarm *NameSet
 	// once says that the step depends on more than its key, such as the order

@@ -145,7 +145,9 @@ func (s *Step) merge(held []*Item, in *incoming) (merged, changed []*Item) {
 	i := 0
 	keepUntil := func(name string, last bool) {
 		for ; i < len(held) && (last || held[i].Name < name); i++ {
-			if _, gone := slices.BinarySearch(in.removed, held[i].Name); !whole && !gone {
+			if _, gone := slices.BinarySearch(in.removed, held[i].Name); whole || gone {
+				s.ChangedBytes += len(held[i].Name)
+			} else {
 				merged = append(merged, held[i])
 			}
 		}
@@ -167,6 +169,7 @@ func (s *Step) merge(held []*Item, in *incoming) (merged, changed []*Item) {
 			s.Duplicates++
 			merged = append(merged, it)
 		default:
+			s.ChangedBytes += it.Body.Size
 			merged = append(merged, it)
 			changed = append(changed, it)
 		}
@@ -219,6 +222,8 @@ func (t *Table) applyNamed(s *Step, from *State, in *incoming) *State {
 		}
 		if old := from.Held.Find(it.Name); old != nil && old.Body == it.Body {
 			s.Duplicates++
+		} else {
+			s.ChangedBytes += it.Body.Size
 		}
 		accepted = append(accepted, it)
 		answered = append(answered, it.Name)
@@ -228,6 +233,9 @@ func (t *Table) applyNamed(s *Step, from *State, in *incoming) *State {
 	for _, name := range in.removed {
 		if from.Names.Has(name) {
 			gone = append(gone, name)
+			if from.Held.Find(name) != nil {
+				s.ChangedBytes += len(name)
+			}
 			s.state(in.typ, name, 0)
 		}
 	}

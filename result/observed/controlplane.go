@@ -6,6 +6,9 @@ type ControlPlane struct {
 	Version      string   `json:"version,omitempty"`
 	CPUSeconds   *float64 `json:"cpuSeconds,omitempty" unit:"s"`
 	PeakRSSBytes *int64   `json:"peakRSSBytes,omitempty" unit:"bytes"`
+	// Idle is what it used before that, with nothing changing; absent if that was not
+	// measured.
+	Idle *Idle `json:"idle,omitempty"`
 	// Steady is what it cost from the start of steady load to the end of the drain.
 	Steady  *Cost    `json:"steady,omitempty"`
 	Work    *Work    `json:"work,omitempty"`
@@ -45,6 +48,15 @@ type Cost struct {
 	PeakCores float64 `json:"peakCores"`
 	// PeakRSSBytes is the largest resident memory seen at the end of a second.
 	PeakRSSBytes int64 `json:"peakRSSBytes" unit:"bytes"`
+	// AllocatedBytes are those of its heap's allocations, freed ones included. The net
+	// figures are without what an Idle control plane uses in the same time.
+	AllocatedBytes          *float64 `json:"allocatedBytes,omitempty" unit:"bytes"`
+	NetCPUSeconds           *float64 `json:"netCPUSeconds,omitempty" unit:"s"`
+	NetAllocatedBytes       *float64 `json:"netAllocatedBytes,omitempty" unit:"bytes"`
+	NetCPUPerMutation       *float64 `json:"netCPUPerMutation,omitempty" unit:"s"`
+	NetAllocatedPerMutation *float64 `json:"netAllocatedPerMutation,omitempty" unit:"bytes"`
+	CPUPerPush              *float64 `json:"cpuPerPush,omitempty" unit:"s"`
+	NetCPUPerPush           *float64 `json:"netCPUPerPush,omitempty" unit:"s"`
 }
 
 // Work is what a control plane did from the start of steady load to the end of the

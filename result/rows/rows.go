@@ -1,7 +1,13 @@
 package rows
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/xdsbench/xdsbench/result/effect"
 )
 
 // Mutation is one line of mutations.csv. Times are seconds: Scheduled, Issued
@@ -17,6 +23,9 @@ type Mutation struct {
 	Undelivered, Interrupted, Retired int64
 	Sampled                           bool // whether the next four hold
 	First, Median, P99, Last          float64
+	// Effect is what was sent because of it, and ProxiesReached how many had of that.
+	Effect         effect.Effect
+	ProxiesReached int
 }
 
 // Proxy is one line of proxies.csv. Times are seconds; P50 and P99 are
@@ -24,7 +33,7 @@ type Mutation struct {
 // clusters that are wrong at the end.
 type Proxy struct {
 	Proxy                                int
-	Name, Variant                        string
+	Name, Variant, Kind                  string
 	Ready                                bool
 	TimeToReady                          float64
 	ConfigBytes                          int64
@@ -40,6 +49,7 @@ func mutationHeader() []string {
 		"seq", "op", "kind", "step", "service", "object", "scheduled_offset", "issued", "acked",
 		"late", "noop", "failed", "expected", "delivered", "coalesced", "undelivered", "interrupted", "retired",
 		"first", "median", "p99", "last",
+		"types", "full", "proxies", "responses", "resources", "removed", "bytes", "changed_bytes", "duplicates", "amplification",
 	}
 }
 
@@ -51,16 +61,39 @@ func (r Mutation) fields() []string {
 		number(r.Expected), number(r.Delivered), number(r.Coalesced),
 		number(r.Undelivered), number(r.Interrupted), number(r.Retired),
 	}
-	if !r.Sampled {
-		return append(f, "", "", "", "")
+	if r.Sampled {
+		f = append(f, seconds(r.First), seconds(r.Median), seconds(r.P99), seconds(r.Last))
+	} else {
+		f = append(f, "", "", "", "")
 	}
-	return append(f, seconds(r.First), seconds(r.Median), seconds(r.P99), seconds(r.Last))
+	return append(f, r.effects()...)
+}
+
+// effects are the cells on what was sent because of the mutation. Types is a list of
+// TYPE=RESPONSES/RESOURCES/REMOVED/BYTES.
+func (r Mutation) effects() []string {
+	types := slices.Sorted(maps.Keys(r.Effect.Types))
+	cells := make([]string, len(types))
+	for i, t := range types {
+		s := r.Effect.Types[t]
+		cells[i] = fmt.Sprintf("%s=%d/%d/%d/%d", t, s.Responses, s.Resources, s.Removed, s.Bytes)
+	}
+	sum := r.Effect.Total()
+	amplification := ""
+	if a := r.Effect.Amplification; a != nil {
+		amplification = strconv.FormatFloat(*a, 'f', 2, 64)
+	}
+	return []string{
+		strings.Join(cells, " "), strconv.FormatBool(effect.Full(types...)), strconv.Itoa(r.ProxiesReached),
+		number(sum.Responses), number(sum.Resources), number(sum.Removed), number(sum.Bytes),
+		number(r.Effect.ChangedBytes), number(r.Effect.Duplicates), amplification,
+	}
 }
 
 func proxyHeader() []string {
 	return []string{
 		"proxy", "name", "variant", "ready", "time_to_ready", "config_bytes", "disconnects", "refused",
-		"responses", "bytes", "nacks", "deliveries", "undelivered", "interrupted", "diverged", "p50", "p99", "max",
+		"responses", "bytes", "nacks", "deliveries", "undelivered", "interrupted", "diverged", "p50", "p99", "max", "kind",
 	}
 }
 
@@ -70,7 +103,7 @@ func (r Proxy) fields() []string {
 		number(r.ConfigBytes), number(r.Disconnects), number(r.Refused),
 		number(r.Responses), number(r.Bytes), number(r.Nacks),
 		number(r.Deliveries), number(r.Undelivered), number(r.Interrupted), strconv.Itoa(r.Diverged),
-		present(r.P50), present(r.P99), present(r.Max),
+		present(r.P50), present(r.P99), present(r.Max), r.Kind,
 	}
 }
 
