@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,6 +111,13 @@ func protocolOf(port *corev1.ServicePort) Protocol {
 	default:
 		return TCP
 	}
+}
+
+// ListenerPerEndpoint tells whether proxies have a listener for each endpoint of
+// the service: with no cluster IP to listen on, only the endpoints' addresses
+// tell the TCP connections of one service from those of another.
+func (s *Service) ListenerPerEndpoint() bool {
+	return s.Headless && slices.ContainsFunc(s.Ports, func(p Port) bool { return !p.Protocol.IsHTTP() })
 }
 
 // Hostname is the fully qualified name of the service.

@@ -88,7 +88,7 @@ func (s *Snapshot) redefine(
 		return
 	}
 	after.clusters = generate.Clusters(enc, definition, sendUnhealthy)
-	after.listeners = generate.TCPListeners(enc, definition)
+	after.listeners = generate.TCPListeners(enc, definition, view.Slices[name], view.Nodes)
 	for _, c := range after.clusters {
 		request.Clusters.Insert(c.GetName())
 	}

@@ -80,8 +80,6 @@ func newRouting(enc *xds.Encoder, services map[types.NamespacedName]*service) *r
 	for _, name := range names {
 		r.addService(enc, services[name])
 	}
-	// After the HTTP listeners, which take precedence over a headless TCP service
-	// where both listen on all addresses of a port.
 	for _, name := range names {
 		r.listeners.add(services[name].listeners...)
 	}
