@@ -129,7 +129,7 @@ func traitOf(kind string) trait {
 	case namespaceRemove:
 		return trait{writes: 2, plan: (*planner).namespaceRemove}
 	case headlessPod:
-		return trait{writes: 4, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
+		return trait{writes: 2, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
 	}
 	if _, _, ok := ofObject(kind); !ok {
 		return trait{}

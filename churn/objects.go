@@ -113,7 +113,7 @@ func (p *planner) object(e *entry, there bool) *held {
 	}
 	m := p.choose(e, func(m *model) bool {
 		_, err := p.mesh.ConfigObject(kind, m.Service, 0)
-		return err == nil && m.idle() && !p.settled[slot(m)]
+		return err == nil && m.idle() && !p.mesh.HasConfig(kind, m.Service) && !p.settled[slot(m)]
 	})
 	if m == nil {
 		return nil

@@ -28,7 +28,10 @@ func (p *Profile) validateChurn() error {
 // refuses says why the target cannot be asked for a kind of change; "" if it can.
 func (p *Profile) refuses(kind string) string {
 	needs := churn.NeedsOf(kind)
-	if needs == churn.NeedsNothing || p.Target.Kind == target.KindIstiod {
+	switch {
+	case needs == churn.NeedsNothing, p.Target.Kind == target.KindIstiod:
+		return ""
+	case needs == churn.NeedsListeners && p.Target.Kind == target.KindEmbedded:
 		return ""
 	}
 	what := "needs a control plane that knows Istio's config objects"
