@@ -128,7 +128,8 @@ func (p *planner) object(e *entry, there bool) *held {
 		if r.Type == xds.EDS {
 			p.out.external[r.Name] = r.State
 		}
-		if !p.based[r.Type][r.Name] {
+		// What is not there yet is nothing that proxies have to hold.
+		if r.State != event.Absent && !p.based[r.Type][r.Name] {
 			p.know(r)
 			p.out.baseline = append(p.out.baseline, r)
 		}
