@@ -128,11 +128,9 @@ func (p *planner) object(e *entry, there bool) *held {
 		if r.Type == xds.EDS {
 			p.out.external[r.Name] = r.State
 		}
-		if !p.based[r.Type][r.Name] {
+		// What is not there yet is nothing that proxies have to hold.
+		if r.State != event.Absent && !p.based[r.Type][r.Name] {
 			p.know(r)
-			if r.Type == xds.EDS && r.State == event.Absent {
-				continue // nobody lacks the endpoints of a cluster that there is not
-			}
 			p.out.baseline = append(p.out.baseline, r)
 		}
 	}

@@ -43,7 +43,7 @@ func (p *planner) podAdd(e *entry) int {
 	if e.Kind == ScaleUp {
 		n = e.Pods
 	}
-	p.add(p.begin(e, m), e.pace.now(), mesh.Ready, n)
+	p.add(p.begin(e, m), e.pace.now(), n)
 	return 1
 }
 
@@ -98,7 +98,7 @@ func (p *planner) firstEndpoint(e *entry) int {
 	}
 	op, now := p.begin(e, m), e.pace.now()
 	m.rolling = true
-	p.add(op, now, mesh.Ready, 1)
+	p.add(op, now, 1)
 	if e.Hold.Duration == 0 {
 		p.at(now, func() error { m.rolling = false; return nil })
 		return 1
@@ -131,7 +131,7 @@ func (p *planner) lastEndpoint(e *entry) int {
 	if e.Hold.Duration == 0 {
 		return 2
 	}
-	p.add(op, now+max(e.Hold.Duration, e.Delay.Duration), mesh.Ready, 1)
+	p.add(op, now+max(e.Hold.Duration, e.Delay.Duration), 1)
 	return 3
 }
 
@@ -206,10 +206,10 @@ func (m *model) bySlice(pods []string) [][]string {
 	return groups
 }
 
-// add plans a write that adds n fresh pods.
-func (p *planner) add(op operation, at time.Duration, c mesh.Condition, n int) {
+// add plans a write that adds n fresh, ready pods.
+func (p *planner) add(op operation, at time.Duration, n int) {
 	p.at(at, func() error {
-		_, err := p.addNow(op, at, c, n)
+		_, err := p.addNow(op, at, mesh.Ready, n)
 		return err
 	})
 }

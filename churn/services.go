@@ -13,7 +13,7 @@ func (p *planner) serviceAdd(e *entry) int {
 	m := p.fresh(namespace, nil)
 	op, now := p.begin(e, m), e.pace.now()
 	p.serve(op, now, serving{what: createService})
-	p.add(op, now, mesh.Ready, e.Pods)
+	p.add(op, now, e.Pods)
 	return 2
 }
 
@@ -82,7 +82,7 @@ func (p *planner) namespaceAdd(e *entry) int {
 	op, now := p.begin(e, m), e.pace.now()
 	p.at(now, func() error { return p.emit(op, now, stepNamespace, namespacing{namespace: m.Namespace()}) })
 	p.serve(op, now+e.Delay.Duration, serving{what: createService})
-	p.add(op, now+e.Delay.Duration, mesh.Ready, e.Pods)
+	p.add(op, now+e.Delay.Duration, e.Pods)
 	return 3
 }
 

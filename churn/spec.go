@@ -110,9 +110,7 @@ func (s Spec) WithDefaults() Spec {
 	if s.Delay.Duration == 0 {
 		s.Delay.Duration = defaultDelay
 	}
-	object, what, ok := ofObject(s.Kind)
-	once := ok && object.OfNamespace() && what != suffixUpdate
-	if s.Hold.Duration == 0 && (once || s.Kind == nodeLoss || s.Kind == zoneLoss) {
+	if s.Hold.Duration == 0 && comesBack(s.Kind) {
 		s.Hold = s.Delay
 	}
 	if s.Kind == RollingUpdate && !s.paced() {
@@ -124,6 +122,12 @@ func (s Spec) WithDefaults() Spec {
 		}
 	}
 	return s
+}
+
+// comesBack reports whether an operation of a kind is undone in any case.
+func comesBack(kind string) bool {
+	object, what, ok := ofObject(kind)
+	return kind == nodeLoss || kind == zoneLoss || ok && object.OfNamespace() && what != suffixUpdate
 }
 
 // paced reports whether the writes of a rollout come at the entry's rate.
