@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
 const (
@@ -68,6 +70,9 @@ type Mesh struct {
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
 	Proxies []Pod
+	// Definitions are the CustomResourceDefinitions of the spec's CRDs, Custom the
+	// objects of its Objects.
+	Definitions, Custom []custom.Object
 
 	next  *atomic.Int64
 	byKey map[string]*Service
@@ -84,6 +89,11 @@ func New(cfg Config) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	return build(cfg)
+}
+
+// build makes the mesh of a config that has its defaults.
+func build(cfg Config) (*Mesh, error) {
 	sh := newShared(cfg)
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {
@@ -106,7 +116,7 @@ func New(cfg Config) (*Mesh, error) {
 	if cfg.Scope == ScopeNamespace {
 		m.addScopes(sh)
 	}
-	return m, m.addConfigs(cfg.Spec)
+	return m, errors.Join(m.addConfigs(cfg.Spec), m.addCustom(cfg, sh))
 }
 
 func (cfg Config) withDefaults() Config {
@@ -129,7 +139,8 @@ func (cfg Config) Validate() error {
 	for _, reason := range validation.IsDNS1123Label(cfg.namespace(max(0, cfg.Namespaces-1))) {
 		problems = append(problems, fmt.Errorf("namespace prefix: %q: %s", cfg.NamespacePrefix, reason))
 	}
-	return errors.Join(append(problems, cfg.validateClusterName())...)
+	problems = append(problems, cfg.validateClusterName())
+	return errors.Join(append(problems, cfg.validateCustom(errors.Join(problems...) == nil))...)
 }
 
 // validateClusterName makes sure that no two clusters get one name. The names

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
 // The ways in which endpoints spread over services.
@@ -81,6 +83,12 @@ type Spec struct {
 	// serves only what routes refer to. What a proxy does not get of services that it
 	// has to know is undelivered.
 	Scope string `json:"scope" role:"load"`
+	// Objects are further objects, of any kind, made from templates. They are created
+	// after the mesh and before the control plane starts, and removed at the end.
+	Objects []custom.Template `json:"objects,omitempty"`
+	// CRDs are files of CustomResourceDefinitions, for kinds that the API server does
+	// not serve. They are applied first. One that is there already stays as it is.
+	CRDs []custom.File `json:"crds,omitempty"`
 }
 
 // DefaultSpec returns a mesh of 100 services with 5 endpoints each.
