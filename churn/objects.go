@@ -130,6 +130,9 @@ func (p *planner) object(e *entry, there bool) *held {
 		}
 		if !p.based[r.Type][r.Name] {
 			p.know(r)
+			if r.Type == xds.EDS && r.State == event.Absent {
+				continue // nobody lacks the endpoints of a cluster that there is not
+			}
 			p.out.baseline = append(p.out.baseline, r)
 		}
 	}

@@ -180,7 +180,7 @@ func (b *configBuilder) virtualService() ConfigObject {
 		"hosts": []any{host},
 		"http":  []any{object{"name": b.mark, "route": []any{object{"destination": object{"host": host}}}}},
 	})
-	b.expectMark(&c, xds.RDS, b.service.audience)
+	b.expectMark(&c, xds.RDS, b.service.sidecars()) // a router has routes of its own gateways alone
 	return c
 }
 
