@@ -170,7 +170,8 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.UserAgent = mesh.ManagedByValue
-	config.Timeout = sweepLimit // which the API server is told; the guard's are shorter
+	config.WarningHandler = rest.NoWarnings{} // meshes have slices of host names on purpose
+	config.Timeout = sweepLimit               // which the API server is told; the guard's are shorter
 	api := &APIServer{config: &raw}
 	if api.http, err = rest.HTTPClientFor(config); err == nil {
 		api.guard = newAPIGuard(api.http.Transport)

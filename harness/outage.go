@@ -194,7 +194,7 @@ func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]stri
 	for s := range services {
 		ports := s.Object().Spec.Ports
 		byPort := make(map[string]string, len(ports))
-		for i, state := range s.States() {
+		for i, state := range s.States()[:min(len(s.States()), s.Ports())] { // subsets follow
 			byPort[ports[i].Name] = state.Name
 		}
 		all[s.Key()] = byPort

@@ -138,9 +138,9 @@ func explainExisting(err error) error {
 	return err
 }
 
-// seedConfigs writes the config objects of the mesh, one after the other.
+// seedConfigs writes the config objects of the mesh.
 func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.ConfigObject) error {
-	for _, c := range configs {
+	return createAll(ctx, configs, func(ctx context.Context, c mesh.ConfigObject) error {
 		name := c.Object.GetKind() + " " + c.Object.GetNamespace() + "/" + c.Object.GetName()
 		_, err := client.Resource(c.Resource).Namespace(c.Object.GetNamespace()).Create(ctx, c.Object, metav1.CreateOptions{})
 		switch {
@@ -149,8 +149,8 @@ func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.C
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // createPod writes the pod and then its status, which a create drops.

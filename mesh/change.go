@@ -105,10 +105,10 @@ func (s *Service) SetPort(slice int, number int32) (Change, error) {
 	if slice < 0 || slice >= len(s.slices) {
 		return Change{}, fmt.Errorf("service %s: no slice %d", s.Key(), slice)
 	}
-	own := slices.Clone(s.listed(slice))
+	was, own := s.subsetStates(versions()...), slices.Clone(s.listed(slice))
 	own[0].target = number
 	s.slices[slice].ports = own
-	return Change{Slice: slice, States: s.recount()}, nil
+	return Change{Slice: slice, States: s.recount(was)}, nil
 }
 
 // Retarget gives the first port of the Service another target port. Its slices keep the
@@ -153,8 +153,9 @@ func (s *Service) Sync(slice int) (Change, error) {
 	if slice < 0 || slice >= len(s.slices) {
 		return Change{}, fmt.Errorf("service %s: no slice %d", s.Key(), slice)
 	}
+	was := s.subsetStates(versions()...)
 	s.slices[slice].ports = nil
-	return Change{Slice: slice, States: s.recount()}, nil
+	return Change{Slice: slice, States: s.recount(was)}, nil
 }
 
 // Create puts the Service into the API server, without endpoints.
@@ -239,8 +240,9 @@ func (s *Service) pin() {
 	}
 }
 
-// recount works out the states from the slices, and returns those that have changed.
-func (s *Service) recount() []event.Expected {
+// recount works out the states from the slices, and returns those that have changed; of
+// the subsets, since they were as given.
+func (s *Service) recount(wasSubsets []event.Expected) []event.Expected {
 	was := slices.Clone(s.states)
 	for i, p := range s.ports {
 		s.states[i].State = event.FingerprintOf(s.oddHashes(p.name))
@@ -254,6 +256,11 @@ func (s *Service) recount() []event.Expected {
 	for i := range s.states {
 		if s.states[i] != was[i] && !s.headless && !s.absent {
 			changed = append(changed, s.states[i])
+		}
+	}
+	for i, state := range s.subsetStates(versions()...) {
+		if state != wasSubsets[i] {
+			changed = append(changed, state)
 		}
 	}
 	return changed

@@ -125,6 +125,9 @@ func (s Spec) validateExtras(problem problemFunc) {
 	if s.Oddities < 0 || s.Oddities > 1 || math.IsNaN(s.Oddities) {
 		problem("oddities", s.Oddities, "must be a share from 0 to 1")
 	}
+	if s.Subsets && s.DestinationRules == 0 {
+		problem("subsets", s.Subsets, "without mesh.destinationRules there are none: say how many there are")
+	}
 	most := max(0, s.withAddress())
 	for _, f := range []struct {
 		name  string

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -186,11 +187,15 @@ func (b *configBuilder) virtualService() ConfigObject {
 // destinationRule sets the connect timeout of the service's clusters.
 func (b *configBuilder) destinationRule() ConfigObject {
 	timeout := strconv.FormatFloat(event.MarkTimeout(b.generation).Seconds(), 'f', 3, 64) + "s"
-	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", object{
+	spec := object{
 		"host":          b.service.host(),
 		"trafficPolicy": object{"connectionPool": object{"tcp": object{"connectTimeout": timeout}}},
-	})
-	for _, state := range b.service.states {
+	}
+	if b.service.subsets {
+		spec["subsets"] = subsets()
+	}
+	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", spec)
+	for _, state := range slices.Concat(b.service.states, b.service.subsetStates(versions()...)) {
 		c.expect(xds.CDS, state.Name, event.MarkState(b.generation), event.Present, b.service.audience)
 	}
 	return c

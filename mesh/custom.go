@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,6 +57,11 @@ func (cfg Config) validateCustom(valid bool) error {
 	small := cfg
 	small.Proxies, small.RunID = 0, ""
 	small.EndpointsPerService, small.Services = 1, min(cfg.Services, maxChecked)
+	small.Classes = slices.Clone(small.Classes)
+	for i := range small.Classes {
+		c := &small.Classes[i]
+		c.Endpoints, c.Services = min(c.Endpoints, 1), min(c.Services, maxChecked)
+	}
 	if !valid {
 		small.Spec, small.ClusterName = DefaultSpec(), DefaultClusterName
 		small.Objects, small.CRDs = cfg.Objects, cfg.CRDs

@@ -157,6 +157,9 @@ func (cfg Config) validateClusterName() error {
 			problem("unknown placeholder " + name + ": there are " + strings.Join(known, ", "))
 		}
 	}
+	if cfg.Subsets && cfg.ClusterName != DefaultClusterName {
+		problem("mesh.subsets needs Istio's names of clusters, " + DefaultClusterName)
+	}
 	if !slices.Contains(used, "{service}") {
 		problem("needs {service}, or all services would have one name")
 	}
@@ -253,6 +256,7 @@ func (m *Mesh) addConfigs(spec Spec) error {
 				n--
 				m.settled[kind][s.Key()], s.configured = true, true
 				s.ruled = s.ruled || kind == DestinationRule
+				s.subsets = s.ruled && spec.Subsets
 			}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // oddities are what is rare in a service, beside the endpoints that churn changes. They
 // never change, and keep the ports that the service had at first.
 type oddities struct {
-	pod    *Pod // of this service, and an endpoint of the next one too
+	pod    *Pod  // of this service, and an endpoint of the next one too
+	pods   []Pod // it, and that of the one before
 	ports  []port
 	slices []*discoveryv1.EndpointSlice
 	usable []string // the addresses that proxies must hold
@@ -51,7 +52,7 @@ func (m *Mesh) addOddities(spec Spec, seed uint64) error {
 // addOddities makes the slices, with these pods in one of them. Their other addresses are
 // of TEST-NET-3 (RFC 5737) and of the documentation's prefix (RFC 3849).
 func (s *Service) addOddities(pods []Pod) {
-	s.odd = &oddities{pod: &pods[0], ports: s.ports}
+	s.odd = &oddities{pod: &pods[0], pods: pods, ports: s.ports}
 	host := s.number%hostsPerSubnet + 1
 	v4, other := fmt.Sprintf("203.0.113.%d", host), fmt.Sprintf("203.0.113.%d", host%hostsPerSubnet+1)
 	unset := fmt.Sprintf("203.0.113.%d", (host+1)%hostsPerSubnet+1)

@@ -121,6 +121,7 @@ type Service struct {
 	class           int
 	configured      bool // it has a config object from the start
 	ruled           bool // that is a DestinationRule
+	subsets         bool // with subsets
 	odd             *oddities
 
 	// What operations change. The elements of ports are never changed.
@@ -167,7 +168,7 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 		clusterName: clusterName,
 	}
 	s.ports, s.datagram = sh.spec.ports(numPorts)
-	for _, version := range []string{"v1", "v2"} {
+	for _, version := range versions() {
 		labels := maps.Clone(sh.labels)
 		labels["app"], labels["version"] = name, version
 		s.podLabels = append(s.podLabels, labels)
@@ -349,14 +350,14 @@ func (s *Service) Pods() []*corev1.Pod {
 	return out
 }
 
-// States returns the service's clusters, one per port, each with the
+// States returns the service's clusters, one per port and then those of its subsets, each with the
 // fingerprint of its usable endpoints. It is nil for a headless service, and for one that
 // does not exist.
 func (s *Service) States() []event.Expected {
 	if s.headless || s.absent {
 		return nil
 	}
-	return slices.Clone(s.states)
+	return append(slices.Clone(s.states), s.subsetStates(versions()...)...)
 }
 
 // Usable returns the hashes of the usable endpoints of each cluster, in the
@@ -377,6 +378,11 @@ func (s *Service) Usable() map[string][]uint64 {
 			}
 		}
 		out[s.states[i].Name] = hashes
+		if s.subsets {
+			for _, version := range versions() {
+				out[subsetName(s.states[i].Name, version)] = s.subsetHashes(p, version)
+			}
+		}
 	}
 	return out
 }

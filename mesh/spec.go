@@ -67,6 +67,9 @@ type Spec struct {
 	// order. Operations of churn that remove services or ports leave them alone.
 	VirtualServices  int `json:"virtualServices,omitempty" role:"load"`
 	DestinationRules int `json:"destinationRules,omitempty" role:"load"`
+	// Subsets says that those DestinationRules divide their services into two subsets, by
+	// the label version of the pods, v1 and v2: each port has a cluster for each as well.
+	Subsets bool `json:"subsets,omitempty" role:"load"`
 	// Oddities is the share of services, from 0 to 1, that hold what is rare beside
 	// their endpoints: a slice of host names, one without ports, one of IPv6 addresses,
 	// an endpoint whose conditions are unset, one with several addresses, and a pod of

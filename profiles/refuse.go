@@ -9,9 +9,12 @@ import (
 )
 
 // validateChurn reports the problems of the churn entries, by themselves and with what
-// else the profile says.
+// else the profile says, and what the target cannot be asked of the mesh.
 func (p *Profile) validateChurn() error {
 	var errs []error
+	if p.Mesh.Subsets && p.Target.Kind == target.KindEmbedded {
+		errs = append(errs, fmt.Errorf("mesh.subsets: true: the embedded control plane makes no clusters of subsets: use target.kind %s", target.KindIstiod))
+	}
 	for i, c := range p.Churn {
 		path := fmt.Sprintf("churn[%d].", i)
 		errs = append(errs, prefix(path, c.Validate()))
