@@ -111,6 +111,17 @@ func (e Endpoint) compare(other Endpoint) int {
 	)
 }
 
+// Addresses lists the addresses of the slice's endpoints.
+func (s *EndpointSlice) Addresses() []string {
+	var out []string
+	if s != nil {
+		for _, e := range s.endpoints {
+			out = append(out, e.address)
+		}
+	}
+	return out
+}
+
 // EndpointsOf collects the endpoints of a port, sorted, so that the result does
 // not depend on how they are spread over slices. An endpoint may be in several
 // slices for a while, and clients must deduplicate (Kubernetes, EndpointSlices,
