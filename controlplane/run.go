@@ -136,7 +136,7 @@ func (p *plane) run(ctx context.Context) error {
 	if p.cfg.OnReady != nil {
 		p.cfg.OnReady(addresses)
 	}
-	return errors.Join(group.Wait(), p.faults.Save(p.server.AssignmentVersion))
+	return errors.Join(group.Wait(), p.faults.Save(p.server.Version))
 }
 
 // watch fills the registry and follows the API server. stop, which is there with an

@@ -82,11 +82,16 @@ func virtualHost(target RouteTarget, namespace string) *route.VirtualHost {
 		routes = append(routes, r)
 	}
 	return &route.VirtualHost{
-		Name:                       net.JoinHostPort(host, number),
+		Name:                       VirtualHostName(target.Service, target.Port),
 		Domains:                    domains(target.Service, namespace),
 		IncludeRequestAttemptCount: true,
 		Routes:                     routes,
 	}
+}
+
+// VirtualHostName is the name of the virtual host of a service port.
+func VirtualHostName(s *kube.Service, port uint32) string {
+	return net.JoinHostPort(s.Hostname(), decimal(port))
 }
 
 // domains are the names by which a client may call s: the full one, the ones

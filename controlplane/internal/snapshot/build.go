@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ type service struct {
 	definition *kube.Service
 	rule       *kube.DestinationRule // nil for none
 	routes     *kube.VirtualService  // nil for none
+	routed     *kube.Service         // of which there are routes; the definition, unless hidden or lost
 	clusters   []*discovery.Resource
 	listeners  []*discovery.Resource
 }
@@ -29,7 +31,12 @@ type service struct {
 // brings proxies from the one to the other. The request is nil if no proxy
 // would see a difference. With sendUnhealthy, endpoints that are not ready are
 // among those of view.
-func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bool) (*Snapshot, *PushRequest, error) {
+//
+// lose, which may be nil, tells as an injected fault whether the update of some
+// resources of a service, all of one type, is lost until the service's next one.
+func (s *Snapshot) Next(
+	u *registry.Update, view registry.View, sendUnhealthy bool, lose func(xds.Type, ...string) bool,
+) (*Snapshot, *PushRequest, error) {
 	enc := &xds.Encoder{}
 	next := &Snapshot{
 		number:      s.number + 1,
@@ -54,6 +61,11 @@ func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bo
 		}
 		for name := range u.Routes.Difference(u.Services) {
 			next.reroute(view, name)
+		}
+		if lose != nil {
+			for _, name := range slices.SortedFunc(maps.Keys(u.Services.Union(u.Routes)), compareNames) {
+				next.lose(request, s.services[name], name, lose)
+			}
 		}
 		next.routing = newRouting(next.number, next.services, view.Sidecars)
 	}
@@ -90,6 +102,7 @@ func (s *Snapshot) redefine(
 	if definition.Hidden {
 		return
 	}
+	after.routed = definition
 	after.clusters = generate.Clusters(enc, definition, after.rule, sendUnhealthy)
 	after.listeners = generate.TCPListeners(enc, definition, view.Slices[name], view.Nodes)
 	for _, c := range after.clusters {

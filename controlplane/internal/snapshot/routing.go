@@ -43,8 +43,7 @@ func newRouting(number uint64, services map[types.NamespacedName]*service, sidec
 		sidecars: sidecars, scoped: len(sidecars) > 0,
 	}
 	r.sorted = slices.SortedFunc(maps.Values(services), func(a, b *service) int {
-		x, y := a.definition.Name, b.definition.Name
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+		return compareNames(a.definition.Name, b.definition.Name)
 	})
 	for _, s := range r.sorted {
 		if len(s.definition.Selector) > 0 {
@@ -57,6 +56,10 @@ func newRouting(number uint64, services map[types.NamespacedName]*service, sidec
 		r.view("")
 	}
 	return r
+}
+
+func compareNames(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // view returns what the proxies of a namespace see.

@@ -108,7 +108,10 @@ func newView(id viewID, services []*service, sidecar *kube.Sidecar) *view {
 
 func (v *view) addService(enc *xds.Encoder, s *service) {
 	v.clusters.add(s.clusters...)
-	for _, port := range s.definition.Ports {
+	if s.routed == nil {
+		return
+	}
+	for _, port := range s.routed.Ports {
 		if !port.Protocol.IsHTTP() {
 			continue
 		}
@@ -117,7 +120,7 @@ func (v *view) addService(enc *xds.Encoder, s *service) {
 			v.listeners.add(generate.HTTPListener(enc, port.Number))
 		}
 		v.targets[name] = append(v.targets[name], generate.RouteTarget{
-			Service: s.definition, Port: port.Number, Rules: s.routes,
+			Service: s.routed, Port: port.Number, Rules: s.routes,
 		})
 	}
 }
