@@ -23,6 +23,7 @@ const (
 	stepService     = "service"
 	stepEndpoints   = "endpoints"
 	stepNamespace   = "namespace"
+	stepUndo        = "undo"
 )
 
 // operation is one operation under way.
@@ -297,10 +298,13 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 		if c.what == deleteService {
 			step.leaves, step.swept = podsOf(s), slicesOf(s)
 		}
+	case objecting:
+		step.creates = c.from == noObject
+		step.unit = string(c.kind) + " " + s.Key()
 	case namespacing:
 		step.creates = !c.gone
 	}
-	done, err := ch.apply(s)
+	done, err := ch.apply(p.mesh, s)
 	if err != nil {
 		return err
 	}
@@ -344,6 +348,9 @@ func (p *planner) base(s *mesh.Service) {
 func (p *planner) note(states []event.Expected) {
 	for _, r := range states {
 		p.out.types[r.Type] = true
+		if _, ok := p.out.external[r.Name]; ok && r.Type == xds.EDS {
+			p.out.external[r.Name] = r.State
+		}
 		p.know(r)
 	}
 }

@@ -189,12 +189,19 @@ func (r *run) start(ctx, requests context.Context) error {
 		return err
 	}
 	r.kube.limitRequests(requests)
+	kinds, err := r.kube.kindsOf(ctx, r.mesh)
+	if err != nil {
+		return err
+	}
 	r.warnAll(r.schedule.Warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
 	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
+	}
+	if err = r.createCustom(ctx, kinds); err != nil {
+		return err
 	}
 	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)

@@ -128,7 +128,7 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 		return Change{Slice: slice, States: s.listeners(event.Present, shown...)}, nil
 	}
 	if s.headless {
-		return Change{Slice: slice, States: s.listeners(event.Absent, shown...)}, nil
+		return Change{Slice: slice}, nil // its listeners stay until it is no longer listed
 	}
 	return s.change(slice, visible), nil
 }
@@ -141,6 +141,9 @@ func (s *Service) Remove(pods ...string) (Change, error) {
 		return Change{}, err
 	}
 	for _, name := range pods {
+		if s.headless {
+			change.States = append(change.States, s.listeners(event.Absent, s.pods[name].pod)...)
+		}
 		at := s.position(change.Slice, name)
 		s.slices[change.Slice].endpoints = slices.Delete(s.slices[change.Slice].endpoints, at, at+1)
 		delete(s.pods, name)
