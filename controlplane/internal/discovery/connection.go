@@ -54,10 +54,11 @@ type connection struct {
 	deltaOut chan cache.DeltaResponse
 
 	// For injected faults.
-	answered *snapshot.Snapshot // from which a request for endpoints was last answered
-	lastDue  time.Time          // of the pushes that are held back
-	early    sets.Set[string]   // clusters that are not sent before their endpoints
-	late     sets.Set[string]   // clusters that are not sent yet
+	answered *snapshot.Snapshot         // from which a request for endpoints was last answered
+	complete [xds.TypeCount]*xds.Bundle // the last complete answer of the other types
+	lastDue  time.Time                  // of the pushes that are held back
+	early    sets.Set[string]           // clusters that are not sent before their endpoints
+	late     sets.Set[string]           // clusters that are not sent yet
 }
 
 // watch is the state of one type on a stream.
@@ -106,8 +107,10 @@ func (c *connection) identify(n *core.Node) error {
 	c.identified = true
 	c.node = newNode(n)
 	c.server.add(c)
-	if c.faults.Unserved(c.node.name) {
-		c.faults.RecordUnserved(c.node.name, 0)
+	for t := range xds.TypeCount {
+		if c.faults.Unserved(c.node.name, t) {
+			c.faults.RecordUnserved(c.node.name, 0)
+		}
 	}
 	return nil
 }

@@ -29,14 +29,31 @@ const (
 // HTTPListener returns the listener that all HTTP services on a port share; its
 // route configuration decides which of them is meant.
 func HTTPListener(enc *xds.Encoder, port uint32) *discovery.Resource {
+	return outboundListener(enc, anyAddress, port, httpChain(enc, anyAddress, port))
+}
+
+func httpChain(enc *xds.Encoder, address string, port uint32) *listener.FilterChain {
 	name := RouteName(port)
-	manager := connectionManager(enc, "outbound_0.0.0.0_"+name)
+	manager := connectionManager(enc, "outbound_"+address+"_"+name)
 	manager.RouteSpecifier = &hcm.HttpConnectionManager_Rds{
 		Rds: &hcm.Rds{ConfigSource: adsSource(), RouteConfigName: name},
 	}
-	return outboundListener(enc, anyAddress, port, &listener.FilterChain{
+	return &listener.FilterChain{
 		Filters: []*listener.Filter{filter(enc, wellknown.HTTPConnectionManager, manager)},
-	})
+	}
+}
+
+// EgressListener returns the listener of an egress entry with a port. A TCP one
+// leads to a service, or nowhere if there is none.
+func EgressListener(enc *xds.Encoder, e *kube.Egress, to *kube.Service) *discovery.Resource {
+	switch {
+	case e.Protocol.IsHTTP():
+		return outboundListener(enc, e.Bind, e.Port, httpChain(enc, e.Bind, e.Port))
+	case to == nil:
+		return outboundListener(enc, e.Bind, e.Port, tcpChain(enc, blackHoleCluster))
+	default:
+		return outboundListener(enc, e.Bind, e.Port, tcpChain(enc, ClusterName(to, e.Port)))
+	}
 }
 
 // TCPListeners returns the listeners of the TCP ports of s: one on its cluster IP,

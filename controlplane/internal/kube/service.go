@@ -105,6 +105,10 @@ func protocolOf(port *corev1.ServicePort) Protocol {
 	if port.AppProtocol != nil {
 		name = *port.AppProtocol
 	}
+	return protocolNamed(name)
+}
+
+func protocolNamed(name string) Protocol {
 	switch strings.ToLower(name) {
 	case "http":
 		return HTTP

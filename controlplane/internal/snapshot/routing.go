@@ -19,11 +19,16 @@ type routing struct {
 	number    uint64
 	sorted    []*service
 	selectors map[string][]*kube.Service // services with a selector, by namespace
+	sidecars  map[string]*kube.Sidecar   // by namespace
 	scoped    bool                       // what proxies see depends on their namespace
 
 	views   memo[string, *view] // by namespace
 	inbound memo[inboundKey, *Inbound]
 }
+
+// rootNamespace is where a Sidecar object is for the namespaces without one;
+// istiod's default.
+const rootNamespace = "istio-system"
 
 type inboundKey struct {
 	workload string // its key
@@ -32,11 +37,13 @@ type inboundKey struct {
 
 // newRouting builds the view that all proxies share. If they do not share one,
 // the views are built when the first proxy of each namespace needs its own.
-func newRouting(number uint64, services map[types.NamespacedName]*service) *routing {
-	r := &routing{number: number, selectors: make(map[string][]*kube.Service)}
+func newRouting(number uint64, services map[types.NamespacedName]*service, sidecars map[string]*kube.Sidecar) *routing {
+	r := &routing{
+		number: number, selectors: make(map[string][]*kube.Service),
+		sidecars: sidecars, scoped: len(sidecars) > 0,
+	}
 	r.sorted = slices.SortedFunc(maps.Values(services), func(a, b *service) int {
-		x, y := a.definition.Name, b.definition.Name
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
+		return compareNames(a.definition.Name, b.definition.Name)
 	})
 	for _, s := range r.sorted {
 		if len(s.definition.Selector) > 0 {
@@ -51,16 +58,21 @@ func newRouting(number uint64, services map[types.NamespacedName]*service) *rout
 	return r
 }
 
+func compareNames(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
 // view returns what the proxies of a namespace see.
 func (r *routing) view(namespace string) *view {
 	if !r.scoped {
 		namespace = ""
 	}
 	return r.views.get(namespace, func() *view {
+		sidecar := cmp.Or(r.sidecars[namespace], r.sidecars[rootNamespace])
 		visible := slices.DeleteFunc(slices.Clone(r.sorted), func(s *service) bool {
-			return !s.definition.ExportedTo(namespace)
+			return !s.definition.ExportedTo(namespace) || !sidecar.Sees(s.definition)
 		})
-		return newView(viewID{number: r.number, namespace: namespace}, visible)
+		return newView(viewID{number: r.number, namespace: namespace}, visible, sidecar)
 	})
 }
 

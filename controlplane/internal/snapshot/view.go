@@ -7,6 +7,7 @@ import (
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/xdsbench/xdsbench/controlplane/internal/generate"
+	"github.com/xdsbench/xdsbench/controlplane/internal/kube"
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
@@ -17,7 +18,8 @@ type view struct {
 	clusters  table // without inbound ones
 	listeners table // without virtualInbound
 
-	targets map[string][]generate.RouteTarget // HTTP services by route name
+	targets      map[string][]generate.RouteTarget // HTTP services by route name
+	registryOnly bool                              // unknown hosts are not let through
 
 	routes         memo[routeKey, *discovery.Resource]
 	bySubscription memo[routesKey, *xds.Bundle]
@@ -82,8 +84,9 @@ func (t *table) without(other *table) []string {
 	return out
 }
 
-// newView returns the view of some services, in the order of their names.
-func newView(id viewID, services []*service) *view {
+// newView returns the view of some services, in the order of their names, for
+// which sidecar, which may be nil, is in force.
+func newView(id viewID, services []*service, sidecar *kube.Sidecar) *view {
 	enc := &xds.Encoder{} // no name here can fail: services have been encoded
 	v := &view{id: id, targets: make(map[string][]generate.RouteTarget)}
 	for _, s := range services {
@@ -92,6 +95,12 @@ func newView(id viewID, services []*service) *view {
 	for _, s := range services {
 		v.listeners.add(s.listeners...)
 	}
+	if sidecar != nil {
+		v.registryOnly = sidecar.RegistryOnly
+		for i := range sidecar.Egress {
+			v.addEgress(enc, &sidecar.Egress[i], services)
+		}
+	}
 	v.clusters.add(generate.StaticClusters(enc)...)
 	v.listeners.add(generate.VirtualOutbound(enc))
 	return v
@@ -99,7 +108,10 @@ func newView(id viewID, services []*service) *view {
 
 func (v *view) addService(enc *xds.Encoder, s *service) {
 	v.clusters.add(s.clusters...)
-	for _, port := range s.definition.Ports {
+	if s.routed == nil {
+		return
+	}
+	for _, port := range s.routed.Ports {
 		if !port.Protocol.IsHTTP() {
 			continue
 		}
@@ -107,8 +119,27 @@ func (v *view) addService(enc *xds.Encoder, s *service) {
 		if v.targets[name] == nil {
 			v.listeners.add(generate.HTTPListener(enc, port.Number))
 		}
-		v.targets[name] = append(v.targets[name], generate.RouteTarget{Service: s.definition, Port: port.Number})
+		v.targets[name] = append(v.targets[name], generate.RouteTarget{
+			Service: s.routed, Port: port.Number, Rules: s.routes,
+		})
 	}
+}
+
+// addEgress adds the listener that an egress entry with a port asks for. A TCP one
+// leads to the first of its services that has the port.
+func (v *view) addEgress(enc *xds.Encoder, e *kube.Egress, services []*service) {
+	if e.Port == 0 {
+		return
+	}
+	var to *kube.Service
+	for _, s := range services {
+		hasPort := slices.ContainsFunc(s.definition.Ports, func(p kube.Port) bool { return p.Number == e.Port })
+		if hasPort && e.Sees(s.definition) {
+			to = s.definition
+			break
+		}
+	}
+	v.listeners.add(generate.EgressListener(enc, e, to))
 }
 
 // change works out what a push changes for proxies that had the clusters of
@@ -160,7 +191,7 @@ func (v *view) routesNamed(names []string, namespace string) *xds.Bundle {
 	list := make([]*discovery.Resource, 0, len(names))
 	for _, name := range names {
 		list = append(list, v.routes.get(routeKey{name, namespace}, func() *discovery.Resource {
-			return generate.Route(&xds.Encoder{}, name, namespace, v.targets[name])
+			return generate.Route(&xds.Encoder{}, generate.RouteScope{Name: name, Namespace: namespace, RegistryOnly: v.registryOnly}, v.targets[name])
 		}))
 	}
 	return xds.NewBundle(list)
