@@ -38,6 +38,7 @@ type run struct {
 	// Set by start, before any goroutine of the run exists.
 	mesh         *mesh.Mesh
 	schedule     *churn.Schedule
+	turnover     *turnover
 	kube         *kube
 	target       *target.Target
 	replicas     []*replica
@@ -166,7 +167,10 @@ func (r *run) plan() error {
 		return err
 	}
 	r.clusterNames = clusterNamesOf(slices.Values(r.mesh.Services))
-	return nil
+	r.turnover = planTurnover(p.Proxies.Turnover, r.schedule, r.mesh.Proxies, p.Proxies.Kinds.Of(len(r.mesh.Proxies)))
+	ever := p.Proxies
+	ever.Count += len(r.turnover.joiners)
+	return fakeproxy.CheckLimits(ever)
 }
 
 // measure goes through the phases in which proxies are connected.
@@ -190,6 +194,7 @@ func (r *run) start(ctx, requests context.Context) error {
 	}
 	r.kube.limitRequests(requests)
 	r.warnAll(r.schedule.Warnings)
+	r.warnAll(r.turnover.warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
 	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
@@ -212,18 +217,18 @@ func (r *run) start(ctx, requests context.Context) error {
 // startFleet makes the collector and lets the fleet connect.
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
-	r.roster = rosterOf(r.mesh.Proxies, p.Proxies)
+	r.roster = rosterOf(r.mesh.Proxies, p.Proxies, r.turnover.joiners...)
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
+		Proxies: len(r.roster.identities), Initial: p.Proxies.Count, Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
 		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock,
 		Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
 	}); err != nil {
 		return err
 	}
 	r.churn = &churnSink{Collector: r.collector}
-	r.sink = newFleetSink(r.collector, p.Proxies.Count)
+	r.sink = newFleetSink(r.collector, len(r.roster.names))
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.roster.identities,
 		Random: p.Target.Balance == target.BalanceRandom,
