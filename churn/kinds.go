@@ -40,12 +40,12 @@ const noneToPrepare = "each needs a service that nothing else changes, and half 
 
 // Kinds lists the kinds of operation.
 func Kinds() []string {
-	return []string{
+	return append([]string{
 		PodDelete, podCrash, PodAdd, RollingUpdate, ScaleUp, ScaleDown, scaleTo, ReadinessFlap,
 		nodeDrain, nodeLoss, zoneLoss, firstEndpoint, lastEndpoint,
 		noopUpdate, sliceRepack, endpointPort, targetPort, portAdd, portRemove,
 		serviceAdd, serviceRemove, namespaceAdd, namespaceRemove, headlessPod,
-	}
+	}, objectKinds()...)
 }
 
 // trait is what the planner has to know of a kind.
@@ -106,7 +106,9 @@ func traitOf(kind string) trait {
 		return trait{writes: 2, plan: (*planner).namespaceRemove}
 	case headlessPod:
 		return trait{writes: 4, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
-	default:
+	}
+	if _, _, ok := ofObject(kind); !ok {
 		return trait{}
 	}
+	return trait{writes: 1, plan: (*planner).changeObject, lacks: "each service, for some kinds each namespace, has one object of a kind at most: raise mesh.services and mesh.namespaces, or lower the rate"}
 }

@@ -23,6 +23,7 @@ const (
 	stepService     = "service"
 	stepEndpoints   = "endpoints"
 	stepNamespace   = "namespace"
+	stepUndo        = "undo"
 )
 
 // operation is one operation under way.
@@ -297,10 +298,13 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 		if c.what == deleteService {
 			step.leaves, step.swept = podsOf(s), slicesOf(s)
 		}
+	case objecting:
+		step.creates = c.from == noObject
+		step.unit = string(c.kind) + " " + s.Key()
 	case namespacing:
 		step.creates = !c.gone
 	}
-	done, err := ch.apply(s)
+	done, err := ch.apply(p.mesh, s)
 	if err != nil {
 		return err
 	}

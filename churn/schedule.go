@@ -102,7 +102,7 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 	if err := validate(specs); err != nil {
 		return nil, err
 	}
-	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}}
+	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}, settled: map[string]bool{}}
 	p.out.types = map[xds.Type]bool{}
 	for _, s := range m.Services {
 		if s.Headless() {

@@ -19,7 +19,7 @@ func (p *planner) serviceAdd(e *entry) int {
 
 // serviceRemove deletes a service that nothing else is changing. The first one stays.
 func (p *planner) serviceRemove(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.idle() && m.Key() != p.targets[0].Key() })
+	m := p.choose(e, func(m *model) bool { return m.idle() && !m.configured && m.Key() != p.targets[0].Key() })
 	if m == nil {
 		return 0
 	}
@@ -31,7 +31,7 @@ func (p *planner) serviceRemove(e *entry) int {
 
 // portAdd adds a port to a Service, and then to its slices.
 func (p *planner) portAdd(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.Ports() < maxPortsAdded })
+	m := p.choose(e, func(m *model) bool { return m.Ports() < maxPortsAdded && !m.configured })
 	if m == nil {
 		return 0
 	}
@@ -40,9 +40,9 @@ func (p *planner) portAdd(e *entry) int {
 
 // portRemove removes a port from a Service, and then from its slices.
 func (p *planner) portRemove(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.Ports() > 1 })
+	m := p.choose(e, func(m *model) bool { return m.Ports() > 1 && !m.configured })
 	if m == nil {
-		m = p.prepare(e, prepared{keep: -1, port: true}, func(m *model) bool { return m.idle() })
+		m = p.prepare(e, prepared{keep: -1, port: true}, func(m *model) bool { return m.idle() && !m.configured })
 	}
 	if m == nil {
 		return 0

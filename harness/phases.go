@@ -112,7 +112,8 @@ func (r *run) steady(ctx context.Context) error {
 	r.startTurnover(ctx, start)
 	issuing, endOverrun := r.limitOverrun(ctx)
 	stats, err := churn.Run(issuing, churn.Config{
-		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
+		Dynamic: r.kube.dynamic,
+		Client:  r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	endOverrun()

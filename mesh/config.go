@@ -35,6 +35,35 @@ func ConfigKinds() []ConfigKind {
 	}
 }
 
+// ResourceOf returns what objects of a kind are served as.
+func ResourceOf(kind ConfigKind) schema.GroupVersionResource {
+	of := func(group, version, resource string) schema.GroupVersionResource {
+		return schema.GroupVersionResource{Group: group + ".istio.io", Version: version, Resource: resource}
+	}
+	switch kind {
+	case VirtualService:
+		return of("networking", "v1", "virtualservices")
+	case DestinationRule:
+		return of("networking", "v1", "destinationrules")
+	case Sidecar:
+		return of("networking", "v1", "sidecars")
+	case ServiceEntry:
+		return of("networking", "v1", "serviceentries")
+	case AuthorizationPolicy:
+		return of("security", "v1", "authorizationpolicies")
+	case PeerAuthentication:
+		return of("security", "v1", "peerauthentications")
+	case EnvoyFilter:
+		return of("networking", "v1alpha3", "envoyfilters")
+	case Telemetry:
+		return of("telemetry", "v1", "telemetries")
+	case Gateway:
+		return of("networking", "v1", "gateways")
+	default:
+		return schema.GroupVersionResource{}
+	}
+}
+
 // OfNamespace reports whether there is one object of the kind in a namespace; of the
 // others there is one per service. What a Sidecar and a PeerAuthentication change has
 // the same name in all namespaces, so only the first namespace has one.

@@ -1,6 +1,7 @@
 package anatomy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -55,7 +56,8 @@ func planFor(base *profiles.Profile, kinds []string, repeat int) (*plan, error) 
 		return nil, errors.Join(errs...)
 	}
 	if len(kinds) == 0 {
-		kinds = known
+		kinds = slices.Clone(known)
+		slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(turn(a), turn(b)) })
 	}
 	p := &plan{window: time.Duration(repeat)*every + rest}
 	profile := *base
@@ -81,6 +83,22 @@ func planFor(base *profiles.Profile, kinds []string, repeat int) (*plan, error) 
 	profile.Phases.Steady.Duration = time.Duration(len(entries)) * p.window
 	p.profile = &profile
 	return p, harness.Validate(p.profile)
+}
+
+// turn orders all kinds: those first that need a service which nothing has changed, and
+// those last that take pods of most services.
+func turn(kind string) int {
+	switch kind {
+	case "first-endpoint", "last-endpoint", "port-remove", "service-remove", "namespace-remove":
+		return 0
+	case "node-loss":
+		return 2
+	case "zone-loss":
+		return 3
+	case "node-drain":
+		return 4
+	}
+	return 1
 }
 
 // adapt gives an entry what its kind needs beside the defaults.
