@@ -17,6 +17,7 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
@@ -162,6 +163,9 @@ func (r *run) plan() error {
 	}
 	if r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed); err != nil {
 		return err
+	}
+	if p.Proxies.Kinds[node.Ztunnel] > 0 {
+		r.schedule.AnnouncePods(&event.Audience{Kinds: []string{node.Ztunnel}})
 	}
 	if err = r.schedule.Prepare(r.mesh); err != nil {
 		return err

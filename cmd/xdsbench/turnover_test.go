@@ -19,8 +19,13 @@ phases: {steady: 15s}
 
 func rolloutProfile(t *testing.T) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "rollout.yaml")
-	if err := os.WriteFile(file, []byte(rollout), 0o600); err != nil {
+	return profileFile(t, rollout)
+}
+
+func profileFile(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "profile.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
