@@ -39,7 +39,9 @@
 // after the other, those of different services in parallel. The pods that slices
 // refer to are companion writes: created, with their status, about 100 ms before
 // the write that adds the endpoint, which waits for them, and deleted after the
-// removal. They are counted, but are no mutations.
+// removal. They are counted, but are no mutations, unless Schedule.AnnouncePods names
+// proxies that are told of pods: istiod's ztunnels hear of a pod, as a workload, by the
+// pod alone. Then they are mutations, beyond the writes that the rates count.
 //
 // A failed write leaves the model of the mesh ahead of the API server. The slice
 // is marked, and is written again, as it then should be, before the next write to
