@@ -8,4 +8,3 @@ func (c *Collector) Drift(f Final) result.Drift {
 	v := c.converge(f)
 	return result.Drift{StaleEndpoints: v.StaleEndpoints, MissingEndpoints: v.MissingEndpoints, Diverged: v.Diverged}
 }
-

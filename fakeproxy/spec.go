@@ -131,7 +131,7 @@ func (s Spec) Validate() error {
 	if d := s.InitialFetchTimeout.Duration; d < 0 {
 		bad("initialFetchTimeout", d, "must be 0s (for ever) or more")
 	}
-	return errors.Join(append(errs, s.validateConnections(), s.Kinds.Validate(), s.Turnover.Validate(), s.Reconnect.validate(), s.Nack.Validate(), s.ApplyDelay.Validate(),
+	return errors.Join(append(errs, s.validateConnections(), s.Kinds.Validate(), s.Turnover.Validate(s.Kinds), s.Reconnect.validate(), s.Nack.Validate(), s.ApplyDelay.Validate(),
 		s.SlowRead.Validate(), s.HalfOpen.Validate(), s.Disconnects.Validate(), s.Storms.Validate())...)
 }
 

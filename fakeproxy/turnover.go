@@ -25,14 +25,17 @@ func (t Turnover) KindOf() string {
 	return t.Kind
 }
 
-// Validate lists what is wrong, one line each.
-func (t Turnover) Validate() error {
+// Validate lists what is wrong in a fleet of these kinds, one line each.
+func (t Turnover) Validate(kinds node.Shares) error {
 	var errs []error
 	if t.Share < 0 || t.Share > 1 {
 		errs = append(errs, fmt.Errorf("proxies.turnover.share: %v: must be from 0 (none) to 1 (each pod)", t.Share))
 	}
 	if t.KindOf() != node.Sidecar && t.Kind != node.Router {
 		errs = append(errs, fmt.Errorf("proxies.turnover.kind: %q: must be sidecar or router: the others are no pods of services", t.Kind))
+	}
+	if t.Share > 0 && len(kinds) > 0 && kinds[t.KindOf()] == 0 {
+		errs = append(errs, fmt.Errorf("proxies.turnover.kind: %q: must be one of proxies.kinds, or no proxy could leave", t.KindOf()))
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package fakeproxy_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
 	"github.com/xdsbench/xdsbench/fakeproxy/adstest"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 )
 
 func TestProxyThatLeavesRetiresAndDoesNotComeBack(t *testing.T) {
@@ -73,4 +75,22 @@ func TestProxyThatLeavesBeforeItConnectsNeverDoes(t *testing.T) {
 	}
 	running.stop()
 	srv.Stop()
+}
+
+func TestTurnoverOfAKindThatTheFleetLacksIsRefused(t *testing.T) {
+	spec := fakeproxy.DefaultSpec()
+	spec.Turnover = fakeproxy.Turnover{Share: 1}
+	if err := spec.Validate(); err != nil {
+		t.Error(err)
+	}
+	spec.Kinds = node.Shares{node.Router: 1}
+	spec.Turnover.Share = 2
+	err := spec.Validate()
+	if err == nil || !strings.Contains(err.Error(), "turnover.kind") || !strings.Contains(err.Error(), "turnover.share") {
+		t.Errorf("error %v", err)
+	}
+	spec.Turnover = fakeproxy.Turnover{Share: 1, Kind: node.Ztunnel}
+	if spec.Validate() == nil {
+		t.Error("ztunnels are the pods of no service")
+	}
 }

@@ -84,6 +84,9 @@ func (p *turnoverPlan) run(joins, leaves []churn.PodChange) {
 			leaves = leaves[1:]
 		}
 	}
+	if len(p.turns) == 0 {
+		p.warnings = append(p.warnings, "proxies.turnover: no proxy comes or goes, as churn adds and removes too few pods: give churn that does, or raise the share")
+	}
 	if p.lack > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf(
 			"proxies.turnover: %d pods went without a proxy, as no %s of the fleet was left: raise proxies.count, or lower proxies.turnover.share", p.lack, p.kind))
@@ -206,10 +209,10 @@ func (r *run) turnedOver() bool {
 // there from the start connect at the fleet's rate.
 func (r *run) dueOf(proxy int) (due event.Time, present bool) {
 	at := r.turnover.present[proxy].Load()
-	switch {
-	case at == absent:
+	switch at {
+	case absent:
 		return 0, false
-	case at == 0:
+	case 0:
 		return r.fleetStart.Add(time.Duration(proxy) * r.cfg.Profile.Proxies.ConnectRate.Interval()), true
 	default:
 		return event.Time(at), true

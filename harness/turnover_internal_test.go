@@ -63,7 +63,7 @@ func TestTurnoverOfAShareOfThePodsIsOfItsKindAndNamespaceFirst(t *testing.T) {
 
 func TestTurnoverWithoutEnoughProxiesSaysSo(t *testing.T) {
 	plan, _, _ := planned(t, fakeproxy.Turnover{Share: 1, Kind: node.Ztunnel})
-	if text := strings.Join(plan.warnings, "\n"); !strings.Contains(text, "10 pods went without a proxy") {
+	if text := strings.Join(plan.warnings, "\n"); !strings.Contains(text, "10 pods went without a proxy") || len(plan.joiners) != 10 {
 		t.Errorf("warnings %q", text)
 	}
 	if none, _, _ := planned(t, fakeproxy.Turnover{}); len(none.turns) != 0 || !none.over() {

@@ -9,12 +9,12 @@ import (
 )
 
 func TestRealIstiodRolloutReplacesTheProxiesOfItsPods(t *testing.T) {
-	r := realRun(t, "-f", rolloutProfile(t))
+	r := realRun(t, "-f", profile(t, rollout))
 	checkRollout(t, r)
 }
 
 func TestRealIstiodTellsZtunnelsOfPodsThatComeAndGo(t *testing.T) {
-	r := realRun(t, "-f", profileFile(t, ambient))
+	r := realRun(t, "-f", profile(t, ambient))
 	checkPods(t, r)
 	k := r.Proxies.ByKind["waypoint"]
 	if k == nil || k.Ready != 10 {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/xdsbench/xdsbench/result"
@@ -16,20 +14,6 @@ churn:
   - {kind: rolling-update, count: 1, maxSurge: 2, readyDelay: 200ms, delay: 200ms, target: hot}
 phases: {steady: 15s}
 `
-
-func rolloutProfile(t *testing.T) string {
-	t.Helper()
-	return profileFile(t, rollout)
-}
-
-func profileFile(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "profile.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 // checkRollout checks that everybody who came and went in the rollout is accounted for.
 func checkRollout(t *testing.T, r *result.Result) {
@@ -60,7 +44,7 @@ func checkRollout(t *testing.T, r *result.Result) {
 
 func TestRolloutReplacesTheProxiesOfItsPods(t *testing.T) {
 	dir := out(t)
-	code, stdout, stderr := command(t.Context(), "run", "-f", rolloutProfile(t), "--quiet", "-o", dir)
+	code, stdout, stderr := command(t.Context(), "run", "-f", profile(t, rollout), "--quiet", "-o", dir)
 	if code != exitDone {
 		t.Fatalf("exit %d:\n%s%s", code, stdout, stderr)
 	}
