@@ -48,6 +48,30 @@ func Kinds() []string {
 	}, objectKinds()...)
 }
 
+// Needs is what a kind of operation needs the control plane to know, beyond services and
+// their endpoints.
+type Needs uint8
+
+// What kinds need.
+const (
+	NeedsNothing Needs = iota
+	// NeedsListeners: a listener for each pod of a headless service, as Istio has them.
+	NeedsListeners
+	// NeedsConfig: Istio's config objects.
+	NeedsConfig
+)
+
+// NeedsOf returns what a kind needs.
+func NeedsOf(kind string) Needs {
+	if _, _, ok := ofObject(kind); ok {
+		return NeedsConfig
+	}
+	if kind == headlessPod {
+		return NeedsListeners
+	}
+	return NeedsNothing
+}
+
 // trait is what the planner has to know of a kind.
 type trait struct {
 	// writes is how many writes one operation makes; of a rollout, per pod. Kinds of which
@@ -105,7 +129,7 @@ func traitOf(kind string) trait {
 	case namespaceRemove:
 		return trait{writes: 2, plan: (*planner).namespaceRemove}
 	case headlessPod:
-		return trait{writes: 4, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
+		return trait{writes: 2, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
 	}
 	if _, _, ok := ofObject(kind); !ok {
 		return trait{}

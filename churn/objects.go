@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/mesh"
 )
 
@@ -19,8 +20,11 @@ const (
 const (
 	// updatedObjects is how many objects an entry updates in turn.
 	updatedObjects = 4
-	// noObject is the generation of an object that is not there.
-	noObject = -1
+	// noObject is the generation of an object that is not there; firstObject that of one
+	// that is there from the start, or is added. Some of generation 0 say what holds without
+	// them, so it is none of these.
+	noObject    = -1
+	firstObject = 1
 )
 
 // objectKinds lists the kinds of operation on config objects.
@@ -58,7 +62,7 @@ func (p *planner) changeObject(e *entry) int {
 	if h == nil {
 		return 0
 	}
-	from, to := h.generation, h.generation+1
+	from, to := h.generation, max(h.generation+1, firstObject)
 	name := map[string]string{suffixAdd: stepAdd, suffixUpdate: stepUpdate, suffixRemove: stepRemoval}[what]
 	if what == suffixRemove {
 		to = noObject
@@ -109,7 +113,7 @@ func (p *planner) object(e *entry, there bool) *held {
 	}
 	m := p.choose(e, func(m *model) bool {
 		_, err := p.mesh.ConfigObject(kind, m.Service, 0)
-		return err == nil && m.idle() && !p.settled[slot(m)]
+		return err == nil && m.idle() && !p.mesh.HasConfig(kind, m.Service) && !p.settled[slot(m)]
 	})
 	if m == nil {
 		return nil
@@ -117,12 +121,18 @@ func (p *planner) object(e *entry, there bool) *held {
 	p.settled[slot(m)], m.configured = true, true
 	h := &held{kind: kind, model: m, generation: noObject}
 	if there {
-		h.generation = 0
+		h.generation = firstObject
 		p.out.prepared = append(p.out.prepared, prepared{service: m.Key(), keep: -1, object: kind})
 	}
 	for _, r := range shown(p.mesh, m.Service, kind, h.generation) {
+		if r.Type == xds.EDS {
+			p.out.external[r.Name] = r.State
+		}
 		if !p.based[r.Type][r.Name] {
 			p.know(r)
+			if r.Type == xds.EDS && r.State == event.Absent {
+				continue // nobody lacks the endpoints of a cluster that there is not
+			}
 			p.out.baseline = append(p.out.baseline, r)
 		}
 	}

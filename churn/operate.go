@@ -348,6 +348,9 @@ func (p *planner) base(s *mesh.Service) {
 func (p *planner) note(states []event.Expected) {
 	for _, r := range states {
 		p.out.types[r.Type] = true
+		if _, ok := p.out.external[r.Name]; ok && r.Type == xds.EDS {
+			p.out.external[r.Name] = r.State
+		}
 		p.know(r)
 	}
 }

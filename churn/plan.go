@@ -172,7 +172,7 @@ func (p *planner) model(s *mesh.Service) *model {
 	m, ok := p.models[s]
 	if !ok {
 		c := s.Clone()
-		m = &model{Service: c, free: c.Ready(), flapped: map[string]bool{}}
+		m = &model{Service: c, free: c.Ready(), flapped: map[string]bool{}, configured: c.Fixed()}
 		p.models[s] = m
 	}
 	return m

@@ -45,7 +45,7 @@ func (s *Schedule) Prepare(m *mesh.Mesh) error {
 			return err
 		}
 		if p.object != "" {
-			config, err := m.ConfigObject(p.object, service, 0)
+			config, err := m.ConfigObject(p.object, service, firstObject)
 			if err != nil {
 				return err
 			}

@@ -105,7 +105,8 @@ func (p *planner) namespaceRemove(e *entry) int {
 	return 2
 }
 
-// headlessPod adds a pod to a headless service, and after the delay lets it go.
+// headlessPod adds a pod to a headless service, and after the delay takes it away: what
+// proxies hold of it goes when it is no longer listed, not when it terminates.
 func (p *planner) headlessPod(e *entry) int {
 	if len(p.headless) == 0 {
 		return 0
@@ -113,18 +114,18 @@ func (p *planner) headlessPod(e *entry) int {
 	m := p.model(p.headless[e.choice.IntN(len(p.headless))])
 	op, now := p.begin(e, m), e.pace.now()
 	p.at(now, func() error {
-		pods, err := p.addNow(op, now, mesh.NotReady, 1)
+		pods, err := p.addNow(op, now, mesh.Ready, 1)
 		if err != nil {
 			return err
 		}
-		p.set(op, now, mesh.Ready, pods)
-		p.at(now+e.Delay.Duration, func() error {
-			p.drain(e, op, now+e.Delay.Duration, m.takeNamed(pods))
+		later := now + e.Delay.Duration
+		p.at(later, func() error {
+			p.remove(op, later, stepRemoval, m.takeNamed(pods))
 			return nil
 		})
 		return nil
 	})
-	return 4
+	return 2
 }
 
 // serve plans a change to a Service.

@@ -37,8 +37,8 @@
 //
 // An endpoint needs no Pod object. A service label changes nothing, and an
 // annotation only if it exports the service to no namespace
-// (networking.istio.io/exportTo: "~"). Headless services have no listener per
-// endpoint, so changes of their pods push nothing. Delta resources carry
+// (networking.istio.io/exportTo: "~"). A proxy
+// has the listener of its own endpoint of a headless service too. Delta resources carry
 // versions, and on a reconnect those that the client reports are not sent again,
 // where istiod sends all of them. New streams are not limited unless
 // PILOT_MAX_REQUESTS_PER_SECOND says so.

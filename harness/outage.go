@@ -173,6 +173,9 @@ func (r *run) drift(ctx context.Context) (*result.Drift, error) {
 
 // addUsable adds the usable endpoints of a slice to the clusters they are in.
 func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointSlice) {
+	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		return // control planes of Envoys make no endpoints of host names
+	}
 	clusters := r.clusterNames[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
 	for _, port := range slice.Ports {
 		if port.Name == nil || port.Port == nil || clusters[*port.Name] == "" {

@@ -197,6 +197,10 @@ func (r *run) start(ctx, requests context.Context) error {
 		return err
 	}
 	r.kube.limitRequests(requests)
+	kinds, err := r.kube.kindsOf(ctx, r.mesh)
+	if err != nil {
+		return err
+	}
 	r.warnAll(r.schedule.Warnings)
 	r.warnAll(r.turnover.warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
@@ -204,6 +208,9 @@ func (r *run) start(ctx, requests context.Context) error {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
+	}
+	if err = r.createCustom(ctx, kinds); err != nil {
+		return err
 	}
 	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)

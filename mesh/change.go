@@ -198,12 +198,15 @@ func (s *Service) Resources() []event.Expected {
 
 // shown returns the resources of a port.
 func (s *Service) shown(port int) []event.Expected {
-	eds := s.states[port]
+	eds, cds := s.states[port], event.Present
+	if s.ruled {
+		cds = event.MarkState(0)
+	}
 	out := []event.Expected{
-		{ResourceState: event.ResourceState{Type: xds.CDS, Name: eds.Name, State: event.Present}, Audience: eds.Audience},
+		{ResourceState: event.ResourceState{Type: xds.CDS, Name: eds.Name, State: cds}, Audience: eds.Audience},
 		eds,
 	}
-	if p := s.ports[port]; strings.HasPrefix(p.name, "http") {
+	if p := s.ports[port]; p.http() {
 		host := s.name + "." + s.namespace + ".svc.cluster.local:" + strconv.Itoa(int(p.number))
 		out = append(out, event.Expected{
 			ResourceState: event.ResourceState{Type: xds.RDS, Name: host, State: event.Present}, Audience: s.sidecars(),
@@ -240,7 +243,7 @@ func (s *Service) pin() {
 func (s *Service) recount() []event.Expected {
 	was := slices.Clone(s.states)
 	for i, p := range s.ports {
-		s.states[i].State = 0
+		s.states[i].State = event.FingerprintOf(s.oddHashes(p.name))
 		for _, m := range s.pods {
 			if target, ok := s.target(m.slice, p.name); ok && m.condition == Ready {
 				s.states[i].State = s.states[i].State.Add(event.EndpointHash(m.pod.IP, uint32(target)))

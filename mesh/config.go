@@ -88,6 +88,9 @@ const (
 	maxGateways  = 20_000
 )
 
+// HasConfig reports whether the service has an object of a kind from the start.
+func (m *Mesh) HasConfig(kind ConfigKind, s *Service) bool { return m.settled[kind][s.Key()] }
+
 // ConfigObject returns the object of a kind for a service, or for its namespace, in a
 // generation, from 0. It fails if the service cannot have one.
 func (m *Mesh) ConfigObject(kind ConfigKind, s *Service, generation int) (ConfigObject, error) {
@@ -176,7 +179,7 @@ func (b *configBuilder) virtualService() ConfigObject {
 		"hosts": []any{host},
 		"http":  []any{object{"name": b.mark, "route": []any{object{"destination": object{"host": host}}}}},
 	})
-	b.expectMark(&c, xds.RDS, b.service.audience)
+	b.expectMark(&c, xds.RDS, b.service.sidecars()) // a router has routes of its own gateways alone
 	return c
 }
 

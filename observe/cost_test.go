@@ -55,9 +55,12 @@ func TestCostIsNetOfWhatIdleUses(t *testing.T) {
 		what      string
 		got, want float64
 	}{
-		{"net CPU", *s.NetCPUSeconds, 2}, {"net allocations", *s.NetAllocatedBytes, 1000},
-		{"net CPU per mutation", *s.NetCPUPerMutation, 0.4}, {"net allocations per mutation", *s.NetAllocatedPerMutation, 200},
-		{"CPU per push", *s.CPUPerPush, 0.3}, {"net CPU per push", *s.NetCPUPerPush, 0.2},
+		{"net CPU", *s.NetCPUSeconds, 2},
+		{"net allocations", *s.NetAllocatedBytes, 1000},
+		{"net CPU per mutation", *s.NetCPUPerMutation, 0.4},
+		{"net allocations per mutation", *s.NetAllocatedPerMutation, 200},
+		{"CPU per push", *s.CPUPerPush, 0.3},
+		{"net CPU per push", *s.NetCPUPerPush, 0.2},
 	} {
 		if diff := x.got - x.want; diff > 1e-9 || diff < -1e-9 {
 			t.Errorf("%s is %v, want %v", x.what, x.got, x.want)

@@ -30,7 +30,7 @@ A sweep makes its repeats in turns, so that a drift of the machine favours none:
   xdsbench compare ab/runs/01-* ab/runs/02-*
 
 Two anatomies (xdsbench anatomy) are compared kind by kind: counts exactly; bytes
-beyond 2 %, CPU beyond 30 % and 3 ms, allocations beyond 20 % and 300 kB per change,
+beyond 2 %, CPU beyond 50 % and 6 ms, allocations beyond 30 % and 500 kB per change,
 and the last proxy's latency where the repeats do not overlap. That finds differences
 and calls none a regression.
 

@@ -16,8 +16,8 @@ import (
 const (
 	// cpuNoise, of either figure, and cpuFloor, in seconds per change, are exceeded by
 	// what the processor times of a control plane differ in; allocations are steadier.
-	cpuNoise, cpuFloor             = 0.3, 3e-3
-	allocatedNoise, allocatedFloor = 0.2, 300e3
+	cpuNoise, cpuFloor             = 0.5, 6e-3
+	allocatedNoise, allocatedFloor = 0.3, 500e3
 	// bytesNoise is how far bytes may differ that are the same: names and addresses of
 	// different lengths.
 	bytesNoise = 0.02

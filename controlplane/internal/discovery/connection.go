@@ -38,15 +38,16 @@ type connection struct {
 	identified bool
 	node       node
 
-	mu      sync.Mutex
-	inbox   []*wire.Request // SotW requests that were received and not handled
-	watches [xds.TypeCount]watch
-	outbox  []*response
-	current *response // in the server's channel, or being sent
-	paused  bool      // between the end of a watch and the next one
-	closed  bool
-	pushing *inFlight
-	inbound *snapshot.Inbound // whose clusters were sent last
+	mu        sync.Mutex
+	inbox     []*wire.Request // SotW requests that were received and not handled
+	watches   [xds.TypeCount]watch
+	outbox    []*response
+	current   *response // in the server's channel, or being sent
+	paused    bool      // between the end of a watch and the next one
+	closed    bool
+	pushing   *inFlight
+	inbound   *snapshot.Inbound // whose clusters were sent last
+	listening *snapshot.Inbound // whose listeners were sent last
 
 	// The server's channel, of either variant.
 	sotwOut  chan cache.Response

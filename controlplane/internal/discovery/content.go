@@ -27,7 +27,8 @@ func (c *connection) completeResponseLocked(t xds.Type, known map[string]string)
 		c.withholdClustersLocked(s)
 		r.content = c.withoutWithheldLocked(c.inbound.Clusters)
 	case xds.LDS:
-		r.content = c.inboundLocked(s).Listeners
+		c.listening = c.inboundLocked(s)
+		r.content = c.listening.Listeners
 	case xds.EDS:
 		c.rememberLocked(s)
 		r.content = c.withEarlyEndpointsLocked(s, s.Endpoints(c.watches[t].names))
@@ -83,7 +84,7 @@ func (c *connection) dependentsLocked(t xds.Type) *response {
 }
 
 func (c *connection) inboundLocked(s *snapshot.Snapshot) *snapshot.Inbound {
-	return s.Inbound(c.server.cfg.Registry.WorkloadAt(c.node.address))
+	return s.Inbound(c.server.cfg.Registry.WorkloadAt(c.node.address), c.node.namespace)
 }
 
 // pushResponsesLocked returns what a push has to bring to the proxy, in the order
@@ -117,14 +118,16 @@ func (c *connection) pushResponseLocked(t xds.Type, s *snapshot.Snapshot, p *sna
 		if !c.delta {
 			return &response{content: c.withoutWithheldLocked(c.inbound.Clusters)}
 		}
-		content, removed := s.ChangedClusters(p, before, c.inbound)
+		content, removed := c.inbound.ChangedClusters(p, before)
 		return unlessEmpty(c.withoutWithheldLocked(content), removed)
 	case xds.EDS:
 		return c.changedEndpointsLocked(s, p)
 	case xds.LDS:
-		r := &response{content: c.inboundLocked(s).Listeners}
+		before := c.listening
+		c.listening = c.inboundLocked(s)
+		r := &response{content: c.listening.Listeners}
 		if c.delta {
-			r.removed = s.GoneListeners(p)
+			r.removed = c.listening.GoneListeners(before)
 		}
 		return r
 	default:

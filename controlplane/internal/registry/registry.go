@@ -125,8 +125,9 @@ func (r *Registry) setService(name types.NamespacedName, definition *kube.Servic
 }
 
 // setSlice adds, changes or, if next is nil, removes a slice of a service. A
-// service's first endpoints need a full push, as in istiod; emptying a service
-// and filling it again does not.
+// service's first endpoints need a full push, as in istiod, and so does every
+// change of endpoints that have listeners; emptying another service and filling
+// it again does not.
 func (r *Registry) setSlice(owner types.NamespacedName, slice string, next *kube.EndpointSlice) {
 	r.apply(func() *Update {
 		s := r.serviceLocked(owner)
@@ -141,6 +142,10 @@ func (r *Registry) setSlice(owner types.NamespacedName, slice string, next *kube
 			return nil
 		}
 		u := &Update{Endpoints: sets.New(owner), Reasons: map[string]int{ReasonEndpoint: 1}}
+		if s.definition.ListenerPerEndpoint() {
+			u.Reasons = map[string]int{ReasonHeadless: 1}
+			u.Full, u.Services = true, sets.New(owner)
+		}
 		if !s.hadEndpoints && !next.Empty() {
 			s.hadEndpoints = true
 			u.Full, u.Services = true, sets.New(owner)

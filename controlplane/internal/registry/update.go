@@ -10,6 +10,7 @@ import (
 // Reasons of a push, as istiod labels pilot_push_triggers.
 const (
 	ReasonEndpoint = "endpoint"
+	ReasonHeadless = "headlessendpoint"
 	ReasonService  = "service"
 	ReasonProxy    = "proxy"
 	ReasonGlobal   = "global"

@@ -41,7 +41,6 @@ func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bo
 		Reasons:   u.Reasons,
 		Clusters:  sets.New[string](),
 		Endpoints: sets.New[string](),
-		Listeners: sets.New[string](),
 	}
 	for name := range u.Endpoints.Difference(u.Services) {
 		next.refreshEndpoints(enc, request, view, name)
@@ -51,8 +50,7 @@ func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bo
 		for name := range u.Services {
 			next.redefine(enc, request, view, name, sendUnhealthy)
 		}
-		next.routing = newRouting(enc, next.services)
-		request.Listeners = s.listeners.names().Difference(next.listeners.names())
+		next.routing = newRouting(next.number, next.services)
 	}
 	if err := enc.Err(); err != nil {
 		return nil, nil, err
@@ -88,7 +86,7 @@ func (s *Snapshot) redefine(
 		return
 	}
 	after.clusters = generate.Clusters(enc, definition, sendUnhealthy)
-	after.listeners = generate.TCPListeners(enc, definition)
+	after.listeners = generate.TCPListeners(enc, definition, view.Slices[name], view.Nodes)
 	for _, c := range after.clusters {
 		request.Clusters.Insert(c.GetName())
 	}
