@@ -85,7 +85,9 @@
 // after the other, those of different services and of config objects in parallel. The pods that slices
 // refer to are companion writes: created, with their status, about 100 ms before
 // the write that adds the endpoint, which waits for them, and deleted after the
-// removal, as are the slices of a removed service. They are counted, but are no mutations.
+// removal, as are the slices of a removed service. They are counted, but are no mutations, unless Schedule.AnnouncePods names
+// proxies that are told of pods: istiod's ztunnels hear of a pod, as a workload, by the
+// pod alone. Then they are mutations, beyond the writes that the rates count.
 //
 // A failed write leaves the model of the mesh ahead of the API server. The object
 // is marked, and is written again, as it then should be, before the next write to

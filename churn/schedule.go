@@ -27,10 +27,13 @@ type Schedule struct {
 	baseline []event.Expected
 	types    map[xds.Type]bool
 	external map[string]event.Fingerprint
+	// podsTo must be told of the pods, if it is not nil: see AnnouncePods.
+	podsTo    *event.Audience
+	podWrites int
 }
 
-// Len returns how many writes are planned.
-func (s *Schedule) Len() int { return len(s.Steps) }
+// Len returns how many writes are planned: those of pods, too, if they are announced.
+func (s *Schedule) Len() int { return len(s.Steps) + s.podWrites }
 
 // Types returns the types of resource that the writes change, in order: the fleet must
 // report these.
@@ -72,6 +75,8 @@ type Step struct {
 	creates bool
 	// joins and leaves are the pods to be created before the write and deleted after it.
 	joins, leaves []mesh.Pod
+	// podSeq is the Seq of the first write of these, if they are announced.
+	podSeq uint64
 	// account is to be created before the pods, if it is not ""; swept are the slices to
 	// be deleted after the write.
 	account string

@@ -129,7 +129,7 @@ func (c *Collector) converge(f Final) *result.Convergence {
 	c.countDue(due, truths)
 	res := &result.Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
-		if c.hasRetired(p) {
+		if c.absent(p) {
 			continue
 		}
 		diverged := c.compareProxy(res, p, f.Held(p), truths, due[p])

@@ -45,6 +45,13 @@ func (a *absences) expect(ready int64) {
 	a.want = ready
 }
 
+// expectMore changes how many proxies must be ready.
+func (a *absences) expectMore(proxies int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.want += proxies
+}
+
 func (a *absences) wanted() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
