@@ -86,7 +86,7 @@ type trait struct {
 	lacks string
 }
 
-func traitOf(kind string) trait { //nolint:cyclop // a table
+func traitOf(kind string) trait { //nolint:cyclop,funlen // a table
 	switch kind {
 	case PodAdd:
 		return trait{writes: 1, needs: 0, plan: (*planner).podAdd}

@@ -320,7 +320,7 @@ func (c *Collector) countSettled() int {
 				continue
 			}
 			for p := range o.live.Load().pendingIn(s) {
-				if o.shown(s, p) {
+				if o.shown(p) {
 					count++
 				}
 			}

@@ -146,7 +146,7 @@ func (s *shard) reachLocked(done []*mutation, cl *resource, p int, index int32, 
 		if l == nil || !l.pending(s, p) {
 			continue
 		}
-		if all, later := e.m.reached(s, p); all {
+		if all, later := e.m.reached(p); all {
 			done = appendDone(done, s.endLocked(e.m, p, delivered, at, later))
 		}
 	}
@@ -318,9 +318,9 @@ func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation
 		if l == nil || !l.pending(s, e.Proxy) {
 			continue
 		}
-		if !m.owed(s, e.Proxy) {
+		if !m.owed(e.Proxy) {
 			done = appendDone(done, s.endLocked(m, e.Proxy, retired, e.At, false))
-		} else if all, later := m.reached(s, e.Proxy); all {
+		} else if all, later := m.reached(e.Proxy); all {
 			done = appendDone(done, s.endLocked(m, e.Proxy, delivered, e.At, later))
 		}
 	}

@@ -3,18 +3,18 @@ package profiles
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/xdsbench/xdsbench/churn"
+	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/target"
 )
 
 // validateChurn reports the problems of the churn entries, by themselves and with what
-// else the profile says, and what the target cannot be asked of the mesh.
+// else the profile says.
 func (p *Profile) validateChurn() error {
 	var errs []error
-	if p.Mesh.Subsets && p.Target.Kind == target.KindEmbedded {
-		errs = append(errs, fmt.Errorf("mesh.subsets: true: the embedded control plane makes no clusters of subsets: use target.kind %s", target.KindIstiod))
-	}
 	for i, c := range p.Churn {
 		path := fmt.Sprintf("churn[%d].", i)
 		errs = append(errs, prefix(path, c.Validate()))
@@ -34,7 +34,7 @@ func (p *Profile) refuses(kind string) string {
 	switch {
 	case needs == churn.NeedsNothing, p.Target.Kind == target.KindIstiod:
 		return ""
-	case needs == churn.NeedsListeners && p.Target.Kind == target.KindEmbedded:
+	case p.Target.Kind == target.KindEmbedded && (needs == churn.NeedsListeners || embeddedKnows(kind)):
 		return ""
 	}
 	what := "needs a control plane that knows Istio's config objects"
@@ -45,4 +45,11 @@ func (p *Profile) refuses(kind string) string {
 		return what + ", which the embedded one does not: use target.kind " + target.KindIstiod
 	}
 	return what + ", which is not known of target.kind " + p.Target.Kind + ": use " + target.KindIstiod
+}
+
+// embeddedKnows reports whether a kind of change is of config objects that the embedded
+// control plane knows.
+func embeddedKnows(kind string) bool {
+	known := []mesh.ConfigKind{mesh.VirtualService, mesh.DestinationRule, mesh.Sidecar}
+	return slices.ContainsFunc(known, func(object mesh.ConfigKind) bool { return strings.HasPrefix(kind, string(object)+"-") })
 }

@@ -41,14 +41,3 @@ func TestChurnThatTheTargetCannotBeAskedForIsRefusedAllAtOnce(t *testing.T) {
 		t.Errorf("istiod: %v", err)
 	}
 }
-
-func TestSubsetsAreRefusedOfTheEmbeddedControlPlane(t *testing.T) {
-	t.Parallel()
-	settings := []string{"mesh.destinationRules=2", "mesh.subsets=true"}
-	if _, err := profiles.Load("smoke", settings); err == nil || !strings.Contains(err.Error(), "mesh.subsets: true: the embedded") {
-		t.Errorf("error: %v", err)
-	}
-	if _, err := profiles.Load("smoke", append(settings, "target.kind=istiod", "target.binary=istiod")); err != nil {
-		t.Errorf("istiod: %v", err)
-	}
-}

@@ -21,11 +21,14 @@ phases: {idle: 0s, steady: 12s}
 churn:
 `)
 	for _, kind := range kinds {
-		size := ""
-		if kind == "scale-to" {
-			size = ", size: 8"
+		more := ""
+		switch kind {
+		case "scale-to":
+			more = ", size: 8"
+		case "node-drain", "node-loss", "zone-loss": // others want services that nothing has touched
+			more = ", start: 8s"
 		}
-		fmt.Fprintf(&b, "- {kind: %s, count: 2, hold: 1s, delay: 500ms%s}\n", kind, size)
+		fmt.Fprintf(&b, "- {kind: %s, count: 2, hold: 1s, delay: 500ms%s}\n", kind, more)
 	}
 	return profile(t, b.String())
 }
@@ -60,7 +63,9 @@ func kindsThat(needs ...churn.Needs) []string {
 
 func TestEveryKindOfChangeIsDelivered(t *testing.T) {
 	t.Parallel()
-	kinds := kindsThat(churn.NeedsNothing, churn.NeedsListeners)
+	kinds := append(kindsThat(churn.NeedsNothing, churn.NeedsListeners),
+		"virtual-service-add", "virtual-service-update", "virtual-service-remove",
+		"destination-rule-add", "destination-rule-update", "destination-rule-remove")
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "--quiet", "-o", dir, "-f", everyKind(t, kinds))
 	if code != exitDone {
