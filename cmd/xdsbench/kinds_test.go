@@ -1,7 +1,12 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,7 +22,7 @@ func everyKind(t *testing.T, kinds []string) string {
 	b.WriteString(`
 mesh: {namespaces: 3, services: 100, endpointsPerService: 4, ports: 2, headless: 0.2}
 proxies: {count: 10, variant: mixed, kinds: {sidecar: 4, router: 1}}
-phases: {idle: 0s, steady: 12s}
+phases: {idle: 0s, warmup: 1s, steady: 12s, drain: 20s}
 churn:
 `)
 	for _, kind := range kinds {
@@ -61,17 +66,88 @@ func kindsThat(needs ...churn.Needs) []string {
 	return out
 }
 
-func TestEveryKindOfChangeIsDelivered(t *testing.T) {
-	t.Parallel()
-	kinds := append(kindsThat(churn.NeedsNothing, churn.NeedsListeners),
+// embeddedKinds are those that the embedded control plane knows, without Sidecars, of
+// which there is one at a time.
+func embeddedKinds() []string {
+	return append(kindsThat(churn.NeedsNothing, churn.NeedsListeners),
 		"virtual-service-add", "virtual-service-update", "virtual-service-remove",
 		"destination-rule-add", "destination-rule-update", "destination-rule-remove")
+}
+
+func TestEveryKindOfChangeIsDelivered(t *testing.T) {
+	t.Parallel()
+	kinds := embeddedKinds()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "--quiet", "-o", dir, "-f", everyKind(t, kinds))
 	if code != exitDone {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	checkEveryKind(t, load(t, dir), kinds)
+}
+
+// TestAWrongControlPlaneIsCaughtInEveryKindOfChange has the embedded control plane keep
+// from proxies what a change should have sent: all of it, or one type alone, so that it is
+// applied by half.
+func TestAWrongControlPlaneIsCaughtInEveryKindOfChange(t *testing.T) {
+	t.Parallel()
+	kinds := embeddedKinds()
+	// What has nothing to be stale, or is never sent again, is not in the lists: a service
+	// without endpoints before, and objects that the control plane held from the start.
+	of := func(prefixes ...string) []string {
+		return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool {
+			return !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(kind, p) })
+		})
+	}
+	for stale, caught := range map[string][]string{
+		"eds,cds,lds,rds": of("pod-", "rolling-", "scale-", "readiness-", "node-", "zone-", "last-", "endpoint-", "target-",
+			"port-", "service-", "namespace-", "headless-"),
+		"rds": of("service-", "namespace-"),
+	} {
+		for _, variant := range []string{"sotw", "delta"} {
+			t.Run(stale+" "+variant, func(t *testing.T) {
+				t.Parallel()
+				dir := out(t)
+				code, _, stderr := command(t.Context(), "run", "--quiet", "-o", dir, "-f", everyKind(t, kinds), "--variant", variant, "--set", "phases.drain=2s",
+					"--set", "target.env.XDSBENCH_FAULT_STALE=1", "--set", "target.env.XDSBENCH_FAULT_TYPES="+stale)
+				if code != exitDefects {
+					t.Fatalf("exit %d, want %d: %s", code, exitDefects, stderr)
+				}
+				undelivered := undeliveredOf(t, filepath.Join(dir, "mutations.csv"))
+				for _, kind := range kinds {
+					if slices.Contains(caught, kind) && undelivered[kind] == 0 {
+						t.Errorf("%s: what is stale is not noticed", kind)
+					}
+				}
+				if load(t, dir).Convergence.Diverged == 0 {
+					t.Error("no proxy ends in a wrong state")
+				}
+			})
+		}
+	}
+}
+
+// undeliveredOf returns how many pairs of each kind of change were undelivered.
+func undeliveredOf(t *testing.T, file string) map[string]int {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, undelivered := slices.Index(rows[0], "kind"), slices.Index(rows[0], "undelivered")
+	out := map[string]int{}
+	for _, row := range rows[1:] {
+		n, err := strconv.Atoi(row[undelivered])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[row[kind]] += n
+	}
+	return out
 }
 
 func TestConfigKindsAreKindsOfChange(t *testing.T) {
