@@ -1,6 +1,8 @@
 package controlplane_test
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -13,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/xdsbench/xdsbench/controlplane"
 )
 
 // configKinds are the kinds of Istio's objects by plural name.
@@ -289,4 +294,22 @@ func TestConfigObjectsAreFoundWhenTheirKindsAppear(t *testing.T) {
 	p.serveKinds()
 	got := outbound(slices.Collect(maps.Keys(clusters(t, c.want(t, cds).GetResources()))))
 	equalStrings(t, "clusters", got, []string{"80 web.shop", "9000 web.shop"})
+}
+
+func TestStoppedBeforeConfigObjectsAreListedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	p := newConfig(small()...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.config.(*fake.FakeDynamicClient).PrependReactor("list", "sidecars",
+		func(clienttesting.Action) (bool, runtime.Object, error) {
+			cancel()
+			return true, nil, errors.New("not now")
+		})
+	err := controlplane.Run(ctx, controlplane.Config{
+		Client: p.client, Dynamic: p.config, XDSAddress: "127.0.0.1:0", HTTPAddress: "127.0.0.1:0",
+	})
+	if err != nil {
+		t.Errorf("error %v", err)
+	}
 }

@@ -144,10 +144,11 @@ func (p *plane) run(ctx context.Context) error {
 func (p *plane) watch(ctx context.Context) (stop func(), err error) {
 	stopConfig := func() {}
 	if p.objects != nil {
-		stopConfig, err = p.registry.WatchConfig(ctx, p.client.Discovery(), p.objects)
+		stop, err := p.registry.WatchConfig(ctx, p.client.Discovery(), p.objects)
 		if err != nil {
 			return stopConfig, err
 		}
+		stopConfig = stop
 	}
 	stopServices, err := p.registry.Watch(ctx, p.client)
 	if err != nil {
