@@ -15,7 +15,7 @@ import (
 // that an HTTPProxy refers to, and names them its own way.
 func TestRealContourDeliversEverythingToBothVariants(t *testing.T) {
 	bin := filepath.Dir(realstack.Binary(t, "contour"))
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")) //nolint:forbidigo // the profile names the command alone
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, api := range []string{"fakekube", "kube-apiserver"} {
 		t.Run(api, func(t *testing.T) {
 			dir := out(t)
