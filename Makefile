@@ -19,10 +19,10 @@ run: build ## run the quickstart on the embedded control plane
 test: ## all tests, with the race detector
 	$(GO) test -race -shuffle=on ./...
 
-real-bin: ## build istiod, kube-apiserver, kubectl and etcd into bin/real
+real-bin: ## build istiod, kube-apiserver, kubectl, etcd and Contour into bin/real
 	internal/realstack/build.sh $(CURDIR)/$(REAL)
 
-test-istiod: build real-bin ## tests against a real istiod, on fakekube and on a real kube-apiserver
+test-istiod: build real-bin ## tests against a real istiod and Contour, on fakekube and on a real kube-apiserver
 	XDSBENCH_REAL_BIN=$(CURDIR)/$(REAL) XDSBENCH_BIN=$(CURDIR)/bin/xdsbench \
 		$(GO) test -tags realstack -count=1 -v -timeout 40m -run 'Real' ./...
 

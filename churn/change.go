@@ -10,7 +10,7 @@ import (
 // change is what a step does: to the planner's copy of a service, and at its time to the
 // service itself. Changes are plain values, so that plans can be compared.
 type change interface {
-	apply(s *mesh.Service) (written, error)
+	apply(m *mesh.Mesh, s *mesh.Service) (written, error)
 	// needsService reports whether the change is to a service of the mesh.
 	needsService() bool
 }
@@ -66,7 +66,7 @@ type adding struct {
 	pods      []mesh.Pod
 }
 
-func (c adding) apply(s *mesh.Service) (written, error) {
+func (c adding) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	done, err := s.Add(c.slice, c.condition, c.pods...)
 	return of(s, done, err)
 }
@@ -79,7 +79,7 @@ type setting struct {
 	pods      []string
 }
 
-func (c setting) apply(s *mesh.Service) (written, error) {
+func (c setting) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	done, err := s.Set(c.condition, c.pods...)
 	return of(s, done, err)
 }
@@ -91,7 +91,7 @@ type removing struct {
 	pods []string
 }
 
-func (c removing) apply(s *mesh.Service) (written, error) {
+func (c removing) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	done, err := s.Remove(c.pods...)
 	return of(s, done, err)
 }
@@ -116,7 +116,7 @@ const (
 	syncPorts
 )
 
-func (c slicing) apply(s *mesh.Service) (written, error) {
+func (c slicing) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	var done mesh.Change
 	var err error
 	switch c.what {
@@ -152,7 +152,7 @@ const (
 	retarget
 )
 
-func (c serving) apply(s *mesh.Service) (written, error) {
+func (c serving) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	var done mesh.Change
 	var err error
 	switch c.what {
@@ -178,7 +178,7 @@ type namespacing struct {
 
 func (namespacing) needsService() bool { return true }
 
-func (c namespacing) apply(s *mesh.Service) (written, error) {
+func (c namespacing) apply(_ *mesh.Mesh, s *mesh.Service) (written, error) {
 	return written{object: object{"Namespace", c.namespace, func() runtime.Object {
 		if c.gone {
 			return nil

@@ -40,12 +40,36 @@ const noneToPrepare = "each needs a service that nothing else changes, and half 
 
 // Kinds lists the kinds of operation.
 func Kinds() []string {
-	return []string{
+	return append([]string{
 		PodDelete, podCrash, PodAdd, RollingUpdate, ScaleUp, ScaleDown, scaleTo, ReadinessFlap,
 		nodeDrain, nodeLoss, zoneLoss, firstEndpoint, lastEndpoint,
 		noopUpdate, sliceRepack, endpointPort, targetPort, portAdd, portRemove,
 		serviceAdd, serviceRemove, namespaceAdd, namespaceRemove, headlessPod,
+	}, objectKinds()...)
+}
+
+// Needs is what a kind of operation needs the control plane to know, beyond services and
+// their endpoints.
+type Needs uint8
+
+// What kinds need.
+const (
+	NeedsNothing Needs = iota
+	// NeedsListeners: a listener for each pod of a headless service, as Istio has them.
+	NeedsListeners
+	// NeedsConfig: Istio's config objects.
+	NeedsConfig
+)
+
+// NeedsOf returns what a kind needs.
+func NeedsOf(kind string) Needs {
+	if _, _, ok := ofObject(kind); ok {
+		return NeedsConfig
 	}
+	if kind == headlessPod {
+		return NeedsListeners
+	}
+	return NeedsNothing
 }
 
 // trait is what the planner has to know of a kind.
@@ -62,7 +86,7 @@ type trait struct {
 	lacks string
 }
 
-func traitOf(kind string) trait {
+func traitOf(kind string) trait { //nolint:cyclop,funlen // a table
 	switch kind {
 	case PodAdd:
 		return trait{writes: 1, needs: 0, plan: (*planner).podAdd}
@@ -105,8 +129,10 @@ func traitOf(kind string) trait {
 	case namespaceRemove:
 		return trait{writes: 2, plan: (*planner).namespaceRemove}
 	case headlessPod:
-		return trait{writes: 4, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
-	default:
+		return trait{writes: 2, plan: (*planner).headlessPod, lacks: "no service is headless: raise mesh.headless"}
+	}
+	if _, _, ok := ofObject(kind); !ok {
 		return trait{}
 	}
+	return trait{writes: 1, plan: (*planner).changeObject, lacks: "each service, for some kinds each namespace, has one object of a kind at most: raise mesh.services and mesh.namespaces, or lower the rate"}
 }

@@ -23,6 +23,7 @@ const (
 	stepService     = "service"
 	stepEndpoints   = "endpoints"
 	stepNamespace   = "namespace"
+	stepUndo        = "undo"
 )
 
 // operation is one operation under way.
@@ -42,7 +43,7 @@ func (p *planner) podAdd(e *entry) int {
 	if e.Kind == ScaleUp {
 		n = e.Pods
 	}
-	p.add(p.begin(e, m), e.pace.now(), mesh.Ready, n)
+	p.add(p.begin(e, m), e.pace.now(), n)
 	return 1
 }
 
@@ -97,7 +98,7 @@ func (p *planner) firstEndpoint(e *entry) int {
 	}
 	op, now := p.begin(e, m), e.pace.now()
 	m.rolling = true
-	p.add(op, now, mesh.Ready, 1)
+	p.add(op, now, 1)
 	if e.Hold.Duration == 0 {
 		p.at(now, func() error { m.rolling = false; return nil })
 		return 1
@@ -130,7 +131,7 @@ func (p *planner) lastEndpoint(e *entry) int {
 	if e.Hold.Duration == 0 {
 		return 2
 	}
-	p.add(op, now+max(e.Hold.Duration, e.Delay.Duration), mesh.Ready, 1)
+	p.add(op, now+max(e.Hold.Duration, e.Delay.Duration), 1)
 	return 3
 }
 
@@ -205,10 +206,10 @@ func (m *model) bySlice(pods []string) [][]string {
 	return groups
 }
 
-// add plans a write that adds n fresh pods.
-func (p *planner) add(op operation, at time.Duration, c mesh.Condition, n int) {
+// add plans a write that adds n fresh, ready pods.
+func (p *planner) add(op operation, at time.Duration, n int) {
 	p.at(at, func() error {
-		_, err := p.addNow(op, at, c, n)
+		_, err := p.addNow(op, at, mesh.Ready, n)
 		return err
 	})
 }
@@ -297,10 +298,13 @@ func (p *planner) emit(op operation, at time.Duration, name string, ch change) e
 		if c.what == deleteService {
 			step.leaves, step.swept = podsOf(s), slicesOf(s)
 		}
+	case objecting:
+		step.creates = c.from == noObject
+		step.unit = string(c.kind) + " " + s.Key()
 	case namespacing:
 		step.creates = !c.gone
 	}
-	done, err := ch.apply(s)
+	done, err := ch.apply(p.mesh, s)
 	if err != nil {
 		return err
 	}
@@ -344,6 +348,9 @@ func (p *planner) base(s *mesh.Service) {
 func (p *planner) note(states []event.Expected) {
 	for _, r := range states {
 		p.out.types[r.Type] = true
+		if _, ok := p.out.external[r.Name]; ok && r.Type == xds.EDS {
+			p.out.external[r.Name] = r.State
+		}
 		p.know(r)
 	}
 }

@@ -31,7 +31,9 @@ type planner struct {
 	nextPod int
 	// reserved services are prepared; services and namespaces are new.
 	reserved, services, namespaces int
-	out                            Schedule
+	// settled are the services and namespaces, by kind of config object, that have one.
+	settled map[string]bool
+	out     Schedule
 	// based are the resources that are in the baseline, or were not there at first.
 	based map[xds.Type]map[string]bool
 }
@@ -48,6 +50,9 @@ type entry struct {
 	targets []*mesh.Service
 	weights []float64
 
+	// objects are those that the entry updates in turn.
+	objects []*held
+
 	started, skipped int
 }
 
@@ -60,6 +65,8 @@ type model struct {
 	rolling bool
 	// touched says that an operation was begun on it, or that it was prepared for one.
 	touched bool
+	// configured says that there is a config object about it.
+	configured bool
 	// port is the number that was given to a port of it last.
 	port int32
 	// flapped are the pods that were unready before. A second flap of a pod
@@ -165,7 +172,7 @@ func (p *planner) model(s *mesh.Service) *model {
 	m, ok := p.models[s]
 	if !ok {
 		c := s.Clone()
-		m = &model{Service: c, free: c.Ready(), flapped: map[string]bool{}}
+		m = &model{Service: c, free: c.Ready(), flapped: map[string]bool{}, configured: c.Fixed()}
 		p.models[s] = m
 	}
 	return m

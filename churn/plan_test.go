@@ -52,13 +52,20 @@ func prepared(tb testing.TB, m *mesh.Mesh, steady time.Duration, specs ...churn.
 	return s
 }
 
-// everything is one entry of each kind.
-func everything() []churn.Spec { return entries(churn.Kinds()) }
+// everything is one entry of each kind, but for those of config objects.
+func everything() []churn.Spec {
+	return entries(slices.DeleteFunc(churn.Kinds(), ofConfig))
+}
+
+// ofConfig reports whether a kind is about config objects.
+func ofConfig(kind string) bool {
+	return slices.ContainsFunc(mesh.ConfigKinds(), func(object mesh.ConfigKind) bool { return strings.HasPrefix(kind, string(object)+"-") })
+}
 
 // keepingOneUsable is one entry of each kind that leaves services an endpoint.
 func keepingOneUsable() []churn.Spec {
 	return entries(slices.DeleteFunc(churn.Kinds(), func(kind string) bool {
-		return slices.Contains([]string{
+		return ofConfig(kind) || slices.Contains([]string{
 			"first-endpoint", "last-endpoint", "service-add", "service-remove", "namespace-add", "namespace-remove",
 		}, kind)
 	}))

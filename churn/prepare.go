@@ -24,6 +24,9 @@ type prepared struct {
 	// the pods of these numbers; without any it is not.
 	fresh bool
 	pods  []int
+	// object is the kind of a config object about the service that is there from the
+	// start; none if empty.
+	object mesh.ConfigKind
 }
 
 // Prepare brings the mesh that was planned for into the state in which the schedule
@@ -40,6 +43,13 @@ func (s *Schedule) Prepare(m *mesh.Mesh) error {
 		}
 		if err := p.apply(service); err != nil {
 			return err
+		}
+		if p.object != "" {
+			config, err := m.ConfigObject(p.object, service, firstObject)
+			if err != nil {
+				return err
+			}
+			m.Configs = append(m.Configs, config)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	stats := Stats{Scheduled: len(cfg.Schedule.Steps)}
+	stats := Stats{Scheduled: cfg.Schedule.Len()}
 	// A worker that finds the model not as planned ends the run for all.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

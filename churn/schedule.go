@@ -3,6 +3,7 @@ package churn
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -25,10 +26,14 @@ type Schedule struct {
 	prepared preparation
 	baseline []event.Expected
 	types    map[xds.Type]bool
+	external map[string]event.Fingerprint
+	// podsTo must be told of the pods, if it is not nil: see AnnouncePods.
+	podsTo    *event.Audience
+	podWrites int
 }
 
-// Len returns how many writes are planned.
-func (s *Schedule) Len() int { return len(s.Steps) }
+// Len returns how many writes are planned: those of pods, too, if they are announced.
+func (s *Schedule) Len() int { return len(s.Steps) + s.podWrites }
 
 // Types returns the types of resource that the writes change, in order: the fleet must
 // report these.
@@ -37,6 +42,19 @@ func (s *Schedule) Types() []xds.Type { return slices.Sorted(maps.Keys(s.types))
 // Baseline returns the states, before the first write, of the resources other than EDS
 // that the writes change. Those that do not exist then are left out.
 func (s *Schedule) Baseline() []event.Expected { return s.baseline }
+
+// External yields the clusters that are of no service of the mesh, but of service entries,
+// after the last write, with the hashes of their endpoints.
+func (s *Schedule) External() iter.Seq2[string, []uint64] {
+	return func(yield func(string, []uint64) bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.external)) {
+			// Each has one endpoint, whose hash is thus the fingerprint.
+			if state := s.external[name]; state != event.Absent && !yield(name, []uint64{uint64(state)}) {
+				return
+			}
+		}
+	}
+}
 
 // Step is one planned write of one object.
 type Step struct {
@@ -57,6 +75,8 @@ type Step struct {
 	creates bool
 	// joins and leaves are the pods to be created before the write and deleted after it.
 	joins, leaves []mesh.Pod
+	// podSeq is the Seq of the first write of these, if they are announced.
+	podSeq uint64
 	// account is to be created before the pods, if it is not ""; swept are the slices to
 	// be deleted after the write.
 	account string
@@ -102,8 +122,8 @@ func Plan(specs []Spec, m *mesh.Mesh, steady time.Duration, seed uint64) (*Sched
 	if err := validate(specs); err != nil {
 		return nil, err
 	}
-	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}}
-	p.out.types = map[xds.Type]bool{}
+	p := &planner{mesh: m, steady: steady, models: map[*mesh.Service]*model{}, nextPod: m.NextPod(), based: map[xds.Type]map[string]bool{}, settled: map[string]bool{}}
+	p.out.types, p.out.external = map[xds.Type]bool{}, map[string]event.Fingerprint{}
 	for _, s := range m.Services {
 		if s.Headless() {
 			p.headless = append(p.headless, s)

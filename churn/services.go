@@ -13,13 +13,13 @@ func (p *planner) serviceAdd(e *entry) int {
 	m := p.fresh(namespace, nil)
 	op, now := p.begin(e, m), e.pace.now()
 	p.serve(op, now, serving{what: createService})
-	p.add(op, now, mesh.Ready, e.Pods)
+	p.add(op, now, e.Pods)
 	return 2
 }
 
 // serviceRemove deletes a service that nothing else is changing. The first one stays.
 func (p *planner) serviceRemove(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.idle() && m.Key() != p.targets[0].Key() })
+	m := p.choose(e, func(m *model) bool { return m.idle() && !m.configured && m.Key() != p.targets[0].Key() })
 	if m == nil {
 		return 0
 	}
@@ -31,7 +31,7 @@ func (p *planner) serviceRemove(e *entry) int {
 
 // portAdd adds a port to a Service, and then to its slices.
 func (p *planner) portAdd(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.Ports() < maxPortsAdded })
+	m := p.choose(e, func(m *model) bool { return m.Ports() < maxPortsAdded && !m.configured })
 	if m == nil {
 		return 0
 	}
@@ -40,9 +40,9 @@ func (p *planner) portAdd(e *entry) int {
 
 // portRemove removes a port from a Service, and then from its slices.
 func (p *planner) portRemove(e *entry) int {
-	m := p.choose(e, func(m *model) bool { return m.Ports() > 1 })
+	m := p.choose(e, func(m *model) bool { return m.Ports() > 1 && !m.configured })
 	if m == nil {
-		m = p.prepare(e, prepared{keep: -1, port: true}, func(m *model) bool { return m.idle() })
+		m = p.prepare(e, prepared{keep: -1, port: true}, func(m *model) bool { return m.idle() && !m.configured })
 	}
 	if m == nil {
 		return 0
@@ -82,7 +82,7 @@ func (p *planner) namespaceAdd(e *entry) int {
 	op, now := p.begin(e, m), e.pace.now()
 	p.at(now, func() error { return p.emit(op, now, stepNamespace, namespacing{namespace: m.Namespace()}) })
 	p.serve(op, now+e.Delay.Duration, serving{what: createService})
-	p.add(op, now+e.Delay.Duration, mesh.Ready, e.Pods)
+	p.add(op, now+e.Delay.Duration, e.Pods)
 	return 3
 }
 
@@ -105,7 +105,8 @@ func (p *planner) namespaceRemove(e *entry) int {
 	return 2
 }
 
-// headlessPod adds a pod to a headless service, and after the delay lets it go.
+// headlessPod adds a pod to a headless service, and after the delay takes it away: what
+// proxies hold of it goes when it is no longer listed, not when it terminates.
 func (p *planner) headlessPod(e *entry) int {
 	if len(p.headless) == 0 {
 		return 0
@@ -113,18 +114,18 @@ func (p *planner) headlessPod(e *entry) int {
 	m := p.model(p.headless[e.choice.IntN(len(p.headless))])
 	op, now := p.begin(e, m), e.pace.now()
 	p.at(now, func() error {
-		pods, err := p.addNow(op, now, mesh.NotReady, 1)
+		pods, err := p.addNow(op, now, mesh.Ready, 1)
 		if err != nil {
 			return err
 		}
-		p.set(op, now, mesh.Ready, pods)
-		p.at(now+e.Delay.Duration, func() error {
-			p.drain(e, op, now+e.Delay.Duration, m.takeNamed(pods))
+		later := now + e.Delay.Duration
+		p.at(later, func() error {
+			p.remove(op, later, stepRemoval, m.takeNamed(pods))
 			return nil
 		})
 		return nil
 	})
-	return 4
+	return 2
 }
 
 // serve plans a change to a Service.

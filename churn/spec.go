@@ -76,9 +76,9 @@ type Spec struct {
 	Pods int `json:"pods,omitempty" role:"load"`
 	// Size is how many pods a service has after scale-to.
 	Size int `json:"size,omitempty" role:"load"`
-	// Hold is after what time a scale-to, node-loss, zone-loss, first-endpoint or
-	// last-endpoint is undone; 0, the default, is never, but Delay for node-loss and
-	// zone-loss.
+	// Hold is after what time a scale-to, node-loss, zone-loss, first-endpoint,
+	// last-endpoint, or adding or removing a config object is undone; 0, the default, is
+	// never, but Delay for node-loss, zone-loss and objects of which a namespace has one.
 	Hold metav1.Duration `json:"hold,omitzero" role:"load"`
 	// Delay is the time from terminating to removal, and from unready to ready;
 	// 1s by default.
@@ -110,7 +110,7 @@ func (s Spec) WithDefaults() Spec {
 	if s.Delay.Duration == 0 {
 		s.Delay.Duration = defaultDelay
 	}
-	if s.Hold.Duration == 0 && (s.Kind == nodeLoss || s.Kind == zoneLoss) {
+	if s.Hold.Duration == 0 && comesBack(s.Kind) {
 		s.Hold = s.Delay
 	}
 	if s.Kind == RollingUpdate && !s.paced() {
@@ -122,6 +122,12 @@ func (s Spec) WithDefaults() Spec {
 		}
 	}
 	return s
+}
+
+// comesBack reports whether an operation of a kind is undone in any case.
+func comesBack(kind string) bool {
+	object, what, ok := ofObject(kind)
+	return kind == nodeLoss || kind == zoneLoss || ok && object.OfNamespace() && what != suffixUpdate
 }
 
 // paced reports whether the writes of a rollout come at the entry's rate.

@@ -94,7 +94,7 @@ func (w *worker) steps(ctx, writing context.Context, gone chan<- *Step) error {
 
 // issue makes one step: in the model, then in the API server.
 func (w *worker) issue(ctx context.Context, j *job) error {
-	done, err := j.step.change.apply(j.service)
+	done, err := j.step.change.apply(w.cfg.Mesh, j.service)
 	if err != nil {
 		return fmt.Errorf("step %d is not possible, run a schedule once and on the mesh it was planned for: %w", j.step.Seq, err)
 	}

@@ -81,16 +81,14 @@ func (c *companion) create(ctx, writing context.Context, jobs []*job) {
 			return
 		}
 		c.createAccount(writing, j)
-		for _, pod := range j.step.joins {
-			c.createPod(writing, pod)
-		}
+		c.createPods(writing, j.step)
 		close(j.created)
 	}
 }
 
 // createPod makes one pod and gives it its status: a subresource, so a write of
 // its own.
-func (c *companion) createPod(ctx context.Context, pod mesh.Pod) {
+func (c *companion) createPod(ctx context.Context, pod mesh.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	client := c.cfg.Client.CoreV1().Pods(pod.Namespace)
@@ -98,20 +96,19 @@ func (c *companion) createPod(ctx context.Context, pod mesh.Pod) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{})
 	c.count("create pod", pod.Namespace+"/"+pod.Name, err)
 	if err != nil {
-		return
+		return err
 	}
 	created.Status = object.Status
 	_, err = client.UpdateStatus(ctx, created, metav1.UpdateOptions{})
 	c.count("write status of pod", pod.Namespace+"/"+pod.Name, err)
+	return err
 }
 
 // delete deletes the pods of the removals that come, until there are no more: they
 // have been removed from their slices.
 func (c *companion) delete(ctx context.Context, removals <-chan *Step) {
 	for step := range removals {
-		for _, pod := range step.leaves {
-			c.deletePod(ctx, pod.Namespace, pod.Name)
-		}
+		c.deletePods(ctx, step)
 		for _, slice := range step.swept {
 			c.deleteSlice(ctx, slice)
 		}
@@ -143,11 +140,12 @@ func (c *companion) deleteSlice(ctx context.Context, key string) {
 }
 
 // deletePod deletes one pod at once, without the grace that a kubelet would wait for.
-func (c *companion) deletePod(ctx context.Context, namespace, pod string) {
+func (c *companion) deletePod(ctx context.Context, namespace, pod string) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	err := c.cfg.Client.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))})
 	c.count("delete pod", namespace+"/"+pod, err)
+	return err
 }
 
 // count keeps account of one write.

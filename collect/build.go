@@ -81,10 +81,8 @@ func (b *builder) ofShards(of func(*shard) *samples) []*samples {
 }
 
 func (b *builder) proxies() *result.Proxies {
-	p := &result.Proxies{Requested: b.c.cfg.Proxies, ByVariant: make(map[string]int), ByKind: b.byKind()}
-	for _, v := range b.c.cfg.Variants {
-		p.ByVariant[v.String()]++
-	}
+	p := &result.Proxies{ByVariant: make(map[string]int), ByKind: b.byKind()}
+	b.addTurnover(p)
 	reasons := make(failures)
 	for _, s := range b.c.shards {
 		p.Disconnects += s.disconnects
@@ -106,6 +104,7 @@ func (b *builder) proxies() *result.Proxies {
 func (b *builder) sync() *result.Sync {
 	y := &result.Sync{
 		TimeToReady:         b.times(b.ofShards(func(s *shard) *samples { return s.timeToReady })...),
+		Joined:              b.times(b.ofShards(func(s *shard) *samples { return s.joined })...),
 		ReadyAgain:          b.times(b.ofShards(func(s *shard) *samples { return s.again })...),
 		ConfigBytesPerProxy: b.distribution(hdrhistogram.New(1, maxBytes, fleetDigits), 1, b.ofShards(func(s *shard) *samples { return s.configBytes })),
 		ConfigBytesByType:   make(map[string]int64),
@@ -179,6 +178,7 @@ func (b *builder) propagation() *result.Propagation {
 	p.Arrived = b.times(b.ofShards(func(s *shard) *samples { return s.arrived })...)
 	p.LastArrived = b.times(b.c.totals.lastArrived)
 	p.Spread = b.times(b.c.totals.spread)
+	b.addPushes(p)
 	p.Expected, p.Deliveries, p.Coalesced = sums.expected, sums.delivered, sums.coalesced
 	p.Undelivered, p.Interrupted, p.Retired, p.Pending = sums.undelivered, sums.interrupted, sums.retired, sums.pending
 	p.Unobserved, p.Unrecordable, p.ReceivedBeforeAck = sums.unobserved, sums.unrecordable, sums.beforeAck

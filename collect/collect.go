@@ -19,6 +19,9 @@ import (
 type Config struct {
 	// Proxies is the number of proxies; they are numbered from 0.
 	Proxies int
+	// Initial is how many of them connect at the start; the others are told of by Joins.
+	// Zero is all.
+	Initial int
 	// Variants and Names have an entry per proxy. Names may be empty.
 	Variants []xds.Variant
 	Names    []string
@@ -56,6 +59,9 @@ func (cfg *Config) Validate() error {
 	}
 	if len(cfg.Kinds) > 0 && len(cfg.Kinds) != cfg.Proxies {
 		errs = append(errs, fmt.Errorf("collector: %d kinds for %d proxies: give each proxy one, or none", len(cfg.Kinds), cfg.Proxies))
+	}
+	if cfg.Initial < 0 || cfg.Initial > cfg.Proxies {
+		errs = append(errs, fmt.Errorf("collector: %d initial proxies of %d: there must be 0 (all) to as many", cfg.Initial, cfg.Proxies))
 	}
 	if cfg.LateAfter < 0 || cfg.SettleAfter < 0 {
 		errs = append(errs, fmt.Errorf("collector: late after %s, settle after %s: neither may be negative", cfg.LateAfter, cfg.SettleAfter))
@@ -134,6 +140,9 @@ type settled struct {
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
+	}
+	if cfg.Initial == 0 {
+		cfg.Initial = cfg.Proxies
 	}
 	if cfg.LateAfter == 0 {
 		cfg.LateAfter = defaultLateAfter
@@ -220,8 +229,12 @@ func (c *Collector) FleetConnects(start event.Time, perSecond rate.Rate) {
 	c.ramp.Store(&ramp{start: start, interval: perSecond.Interval()})
 }
 
-// due returns when proxy p was to connect; false if that is not known.
-func (c *Collector) due(p int) (at event.Time, ok bool) {
+// dueLocked returns when proxy p of locked shard s was to connect; false if that is not
+// known.
+func (c *Collector) dueLocked(s *shard, p int) (at event.Time, ok bool) {
+	if p >= c.cfg.Initial {
+		return s.proxy(p).joinedAt, true
+	}
 	r := c.ramp.Load()
 	if r == nil {
 		return 0, false
@@ -307,7 +320,7 @@ func (c *Collector) countSettled() int {
 				continue
 			}
 			for p := range o.live.Load().pendingIn(s) {
-				if o.shown(s, p) {
+				if o.shown(p) {
 					count++
 				}
 			}

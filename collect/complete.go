@@ -14,7 +14,7 @@ func (c *Collector) completeLocked(s *shard, p int, at event.Time) {
 		return
 	}
 	px.complete = true
-	if due, ok := c.due(p); ok {
+	if due, ok := c.dueLocked(s, p); ok && p < c.cfg.Initial {
 		_ = s.timeToComplete.RecordValue(int64(at.Sub(due))) // over an hour: no figure to keep
 	}
 }

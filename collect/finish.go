@@ -80,7 +80,7 @@ func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*muta
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {
 			end := missing
-			if m.shown(s, p) {
+			if m.shown(p) {
 				end = unobserved
 			}
 			done = appendDone(done, s.endLocked(m, p, end, now, false))
@@ -129,7 +129,7 @@ func (c *Collector) converge(f Final) *result.Convergence {
 	c.countDue(due, truths)
 	res := &result.Convergence{StuckWarming: f.StuckWarming}
 	for p := range c.cfg.Proxies {
-		if c.hasRetired(p) {
+		if c.absent(p) {
 			continue
 		}
 		diverged := c.compareProxy(res, p, f.Held(p), truths, due[p])

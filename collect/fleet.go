@@ -32,11 +32,13 @@ func (c *Collector) Response(r *event.Response) {
 		if in == steadyPhase {
 			s.attributeLocked(r, c.causeOf(r.Received))
 		}
+		before := s.sums.delivered
 		for i := range r.States {
 			if cl := c.known.get(r.States[i].Type, r.States[i].Name); cl != nil {
 				done = s.receiveLocked(done, cl, r.Proxy, r.States[i].State, r.Received, in)
 			}
 		}
+		s.countPushLocked(r.Proxy, s.sums.delivered-before)
 		c.completeLocked(s, r.Proxy, r.Received)
 	}
 	s.mu.Unlock()
@@ -144,7 +146,7 @@ func (s *shard) reachLocked(done []*mutation, cl *resource, p int, index int32, 
 		if l == nil || !l.pending(s, p) {
 			continue
 		}
-		if all, later := e.m.reached(s, p); all {
+		if all, later := e.m.reached(p); all {
 			done = appendDone(done, s.endLocked(e.m, p, delivered, at, later))
 		}
 	}
@@ -255,10 +257,14 @@ func (c *Collector) readyLocked(s *shard, px *proxy, e *event.ProxyEvent) {
 	}
 	px.wasReady = true
 	px.timeToReady = e.Since
-	if due, ok := c.due(e.Proxy); ok {
+	if due, ok := c.dueLocked(s, e.Proxy); ok {
 		px.timeToReady = e.At.Sub(due)
 	}
-	_ = s.timeToReady.RecordValue(int64(px.timeToReady))
+	times := s.timeToReady
+	if e.Proxy >= c.cfg.Initial {
+		times = s.joined
+	}
+	_ = times.RecordValue(int64(px.timeToReady)) // over an hour: no figure to keep
 	for t, n := range e.ConfigBytes {
 		s.configByType[t] += n
 		px.configBytes += n
@@ -312,9 +318,9 @@ func (c *Collector) unsubscribeLocked(s *shard, e *event.ProxyEvent) []*mutation
 		if l == nil || !l.pending(s, e.Proxy) {
 			continue
 		}
-		if !m.owed(s, e.Proxy) {
+		if !m.owed(e.Proxy) {
 			done = appendDone(done, s.endLocked(m, e.Proxy, retired, e.At, false))
-		} else if all, later := m.reached(s, e.Proxy); all {
+		} else if all, later := m.reached(e.Proxy); all {
 			done = appendDone(done, s.endLocked(m, e.Proxy, delivered, e.At, later))
 		}
 	}

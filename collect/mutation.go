@@ -91,10 +91,10 @@ func (l *live) pending(s *shard, p int) bool {
 	return part.count > 0 && part.pending.has(p-s.first)
 }
 
-// reached reports whether every cluster of the mutation that proxy p of shard s owes
+// reached reports whether every cluster of the mutation that proxy p owes
 // shows the mutation's state or a later one, and whether any shows a later one. A
 // proxy that owes none of them has nothing to reach.
-func (m *mutation) reached(s *shard, p int) (all, later bool) {
+func (m *mutation) reached(p int) (all, later bool) {
 	all = true
 	owed := false
 	for _, t := range m.targets {
@@ -109,19 +109,19 @@ func (m *mutation) reached(s *shard, p int) (all, later bool) {
 	return all && owed, later
 }
 
-// shown reports whether proxy p of shard s holds the newest state of every cluster
+// shown reports whether proxy p holds the newest state of every cluster
 // of the mutation that it owes.
-func (m *mutation) shown(s *shard, p int) bool {
+func (m *mutation) shown(p int) bool {
 	for _, t := range m.targets {
 		if owes(t.resource, p) && !t.resource.shows(p) {
 			return false
 		}
 	}
-	return m.owed(s, p)
+	return m.owed(p)
 }
 
-// owed reports whether proxy p of shard s owes any cluster of the mutation.
-func (m *mutation) owed(s *shard, p int) bool {
+// owed reports whether proxy p owes any cluster of the mutation.
+func (m *mutation) owed(p int) bool {
 	return slices.ContainsFunc(m.targets, func(t target) bool { return owes(t.resource, p) })
 }
 

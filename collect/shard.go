@@ -43,7 +43,8 @@ type shard struct {
 	all, arrived, fromAck, stampLag *samples
 	answer, recent                  *samples  // coarse
 	timeToReady, again, configBytes *samples  // packed
-	timeToComplete                  *samples  // packed
+	timeToComplete, joined          *samples  // packed
+	perPush                         *samples  // packed; mutations that a response delivered
 	byReplica                       []replica // empty if there is one
 	kinds                           []proxyKind
 	configByType                    [xds.NumTypes]int64
@@ -101,6 +102,8 @@ type proxy struct {
 	connected, wasConnected, wasReady, retired bool
 	// readyAt is when it last became ready: it has pairs only with later mutations.
 	readyAt     event.Time
+	joinedAt    event.Time // of those beyond Config.Initial; 0 if it never did
+	pushes      int64      // responses by which mutations arrived
 	arrived     event.Time // the latest response, at this machine
 	timeToReady time.Duration
 	configBytes int64
@@ -132,6 +135,8 @@ func newShard(index, first, end int) *shard {
 		answer: newCoarse(), recent: newCoarse(),
 		timeToReady:    newPacked(timeUnit, maxTime),
 		timeToComplete: newPacked(timeUnit, maxTime),
+		joined:         newPacked(timeUnit, maxTime),
+		perPush:        newPacked(1, maxPerPush),
 		again:          newPacked(timeUnit, maxTime),
 		failures:       make(failures),
 		nackReasons:    make(failures),

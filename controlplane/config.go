@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -25,6 +26,9 @@ type Config struct {
 	// current context is used.
 	Client     kubernetes.Interface
 	Kubeconfig string
+	// Dynamic reads Istio's objects from the same API server. With a Client and no
+	// Dynamic there are none.
+	Dynamic dynamic.Interface
 
 	XDSAddress  string // host:port for ADS; port 0 picks a free one
 	HTTPAddress string // host:port for metrics and debug pages
@@ -49,22 +53,27 @@ type Config struct {
 // speaks it for built-in kinds. JSON stays acceptable.
 const protobufContent = "application/vnd.kubernetes.protobuf"
 
-func (cfg *Config) client() (kubernetes.Interface, error) {
+// clients returns the clients of the API server; the dynamic one may be nil.
+func (cfg *Config) clients() (kubernetes.Interface, dynamic.Interface, error) {
 	if cfg.Client != nil {
-		return cfg.Client, nil
+		return cfg.Client, cfg.Dynamic, nil
 	}
 	if cfg.Kubeconfig == "" {
-		return nil, ErrNoAPIServer
+		return nil, nil, ErrNoAPIServer
 	}
 	rest, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
+		return nil, nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
+	}
+	objects, err := dynamic.NewForConfig(rest)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dynamic client of %s: %w", rest.Host, err)
 	}
 	rest.ContentType = protobufContent
 	rest.AcceptContentTypes = protobufContent + ",application/json"
 	client, err := kubernetes.NewForConfig(rest)
 	if err != nil {
-		return nil, fmt.Errorf("client of %s: %w", rest.Host, err)
+		return nil, nil, fmt.Errorf("client of %s: %w", rest.Host, err)
 	}
-	return client, nil
+	return client, objects, nil
 }

@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -115,3 +116,5 @@ func assignmentOf(t *testing.T, wrapped *anypb.Any) *endpoint.ClusterLoadAssignm
 	}
 	return a
 }
+
+func sameBytes(a, b *anypb.Any) bool { return bytes.Equal(a.GetValue(), b.GetValue()) }

@@ -7,7 +7,12 @@
 // environment variables (PILOT_DEBOUNCE_AFTER and its kin), resource names
 // ("outbound|80||svc.ns.svc.cluster.local"), push order (CDS, EDS, LDS, RDS),
 // metric names (pilot_*) and debug pages (/debug/syncz). It knows Services,
-// EndpointSlices, Pods and Nodes, and none of Istio's own resources.
+// EndpointSlices, Pods and Nodes, and of Istio's objects Sidecar, DestinationRule and
+// VirtualService, once the API server serves them; see below for which fields.
+//
+// What a proxy sees depends on its namespace as soon as one service is exported to
+// some namespaces only (networking.istio.io/exportTo) or there is one Sidecar. The
+// proxies of a namespace share a view, so scoping costs per namespace, not per proxy.
 //
 // # How a change travels, and where to read
 //
@@ -35,10 +40,16 @@
 //
 // # Where it differs from istiod
 //
-// An endpoint needs no Pod object. A service label changes nothing, and an
-// annotation only if it exports the service to no namespace
-// (networking.istio.io/exportTo: "~"). Headless services have no listener per
-// endpoint, so changes of their pods push nothing. Delta resources carry
+// An endpoint needs no Pod object. A service label changes nothing, and of the
+// annotations only networking.istio.io/exportTo does. Of a Sidecar, egress (hosts,
+// port, bind) and outboundTrafficPolicy.mode count; one with a workloadSelector is
+// ignored, and one in istio-system is for the namespaces without. Of a
+// DestinationRule, host, connectTimeout and subsets count, of a VirtualService for
+// the mesh, hosts and http[]'s name, timeout and first destination's subset: matches
+// are ignored. Both are in force in all namespaces, and of several for one host the
+// first by name is, where istiod merges. Objects have no exportTo of their own. Scope
+// does not limit EDS, which proxies ask for by name. A proxy
+// has the listener of its own endpoint of a headless service too. Delta resources carry
 // versions, and on a reconnect those that the client reports are not sent again,
 // where istiod sends all of them. New streams are not limited unless
 // PILOT_MAX_REQUESTS_PER_SECOND says so.

@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/xdsbench/xdsbench/controlplane"
@@ -39,12 +40,18 @@ const (
 type plane struct {
 	*controlplane.Addresses
 	client *fake.Clientset
+	config dynamic.Interface
 }
 
 // startPlane runs a control plane over objects until the test ends.
 func startPlane(t *testing.T, env map[string]string, objects ...runtime.Object) *plane {
 	t.Helper()
-	client := fake.NewClientset(objects...)
+	return runPlane(t, env, &plane{client: fake.NewClientset(objects...)})
+}
+
+// runPlane runs a control plane with the clients of p until the test ends.
+func runPlane(t *testing.T, env map[string]string, p *plane) *plane {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ready := make(chan controlplane.Addresses, 1)
 	failed := make(chan error, 1)
@@ -52,7 +59,8 @@ func startPlane(t *testing.T, env map[string]string, objects ...runtime.Object) 
 	maps.Copy(merged, env)
 	go func() {
 		failed <- controlplane.Run(ctx, controlplane.Config{
-			Client:      client,
+			Client:      p.client,
+			Dynamic:     p.config,
 			XDSAddress:  "127.0.0.1:0",
 			HTTPAddress: "127.0.0.1:0",
 			Env:         merged,
@@ -69,7 +77,8 @@ func startPlane(t *testing.T, env map[string]string, objects ...runtime.Object) 
 	})
 	select {
 	case addresses := <-ready:
-		return &plane{Addresses: &addresses, client: client}
+		p.Addresses = &addresses
+		return p
 	case err := <-failed:
 		failed <- nil
 		t.Fatalf("control plane did not start: %v", err)

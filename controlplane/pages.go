@@ -62,7 +62,7 @@ func (p *pages) serveFaults(w http.ResponseWriter, _ *http.Request) {
 			http.StatusNotFound)
 		return
 	}
-	serveJSON(w, p.faults.Record(p.server.AssignmentVersion))
+	serveJSON(w, p.faults.Record(p.server.Version))
 }
 
 func serveJSON(w http.ResponseWriter, v any) {

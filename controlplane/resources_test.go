@@ -123,7 +123,7 @@ func TestListenersPerPortAndPerClusterIP(t *testing.T) {
 	c.ask(t, lds)
 	got := listeners(t, c.want(t, lds).GetResources())
 	equalStrings(t, "listeners", slices.Sorted(maps.Keys(got)), []string{
-		"0.0.0.0_7000", "0.0.0.0_80", "10.96.0.1_9000", "10.96.0.2_5432", "virtualInbound", "virtualOutbound",
+		"0.0.0.0_80", "10.96.0.1_9000", "10.96.0.2_5432", "virtualInbound", "virtualOutbound",
 	})
 	manager := &hcm.HttpConnectionManager{}
 	config := got["0.0.0.0_80"].GetFilterChains()[0].GetFilters()[0].GetTypedConfig()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/xdsbench/xdsbench/controlplane/faults"
@@ -51,7 +52,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := errors.Join(settingsErr, faultsErr); err != nil {
 		return fmt.Errorf("environment: %w", err)
 	}
-	client, err := cfg.client()
+	client, objects, err := cfg.clients()
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func Run(ctx context.Context, cfg Config) error {
 	settings.Registry = registry.New(settings.SendUnhealthy, m)
 	server := discovery.New(settings)
 	p := &plane{
-		cfg: cfg, client: client, registry: settings.Registry, server: server, faults: injector, ads: ads,
+		cfg: cfg, client: client, objects: objects, registry: settings.Registry, server: server, faults: injector, ads: ads,
 		pages: &pages{server: server, faults: injector, metrics: m.Handler(), version: cfg.Version}, web: web,
 	}
 	return p.run(ctx)
@@ -87,6 +88,7 @@ func listen(ctx context.Context, cfg Config) (ads, web net.Listener, err error) 
 type plane struct {
 	cfg      Config
 	client   kubernetes.Interface
+	objects  dynamic.Interface // nil for none
 	registry *registry.Registry
 	server   *discovery.Server
 	faults   *faults.Injector
@@ -104,10 +106,11 @@ func (p *plane) run(ctx context.Context) error {
 	}
 	web := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	group.Go(func() error { return unlessDone(ctx, web.Serve(p.web)) })
-	stop, err := p.registry.Watch(ctx, p.client)
+	stop, err := p.watch(ctx)
 	if err != nil {
 		err = unlessDone(ctx, err)
 		cancel()
+		stop()
 		return errors.Join(err, p.ads.Close(), web.Close(), group.Wait())
 	}
 	defer stop()
@@ -133,7 +136,24 @@ func (p *plane) run(ctx context.Context) error {
 	if p.cfg.OnReady != nil {
 		p.cfg.OnReady(addresses)
 	}
-	return errors.Join(group.Wait(), p.faults.Save(p.server.AssignmentVersion))
+	return errors.Join(group.Wait(), p.faults.Save(p.server.Version))
+}
+
+// watch fills the registry and follows the API server. stop, which is there with an
+// error too, waits for the watches to end, which they do with ctx.
+func (p *plane) watch(ctx context.Context) (stop func(), err error) {
+	stopConfig := func() {}
+	if p.objects != nil {
+		stopConfig, err = p.registry.WatchConfig(ctx, p.client.Discovery(), p.objects)
+		if err != nil {
+			return stopConfig, err
+		}
+	}
+	stopServices, err := p.registry.Watch(ctx, p.client)
+	if err != nil {
+		return stopConfig, err
+	}
+	return func() { stopServices(); stopConfig() }, nil
 }
 
 func newGRPCServer() *grpc.Server {

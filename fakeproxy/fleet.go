@@ -38,7 +38,7 @@ type Config struct {
 	// take them in turn, or any one if Random.
 	Addresses []string
 	Random    bool
-	// Identities are the proxies; there must be Spec.Count of them.
+	// Identities are the proxies: Spec.Count of them, and then those that may join later.
 	Identities []node.Identity
 	Clock      event.Clock
 	Sink       Sink
@@ -60,6 +60,7 @@ type Fleet struct {
 	timers    *timers
 	conns     []*adsconn.Conn
 	proxies   []*proxy
+	joins     chan *proxy // with room for all that may join
 	balancer  *balancer
 	count     counters
 	// byAddress has an element per address.
@@ -71,7 +72,7 @@ func New(cfg Config) (*Fleet, error) {
 	if err := cfg.Spec.Validate(); err != nil {
 		return nil, err
 	}
-	if len(cfg.Identities) != cfg.Spec.Count {
+	if len(cfg.Identities) < cfg.Spec.Count {
 		return nil, fmt.Errorf("%d identities for proxies.count %d: there must be one per proxy",
 			len(cfg.Identities), cfg.Spec.Count)
 	}
@@ -82,7 +83,9 @@ func New(cfg Config) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := sourcesFor(cfg.Spec, addresses)
+	ever := cfg.Spec
+	ever.Count = len(cfg.Identities)
+	sources, err := sourcesFor(ever, addresses)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +95,13 @@ func New(cfg Config) (*Fleet, error) {
 	f := &Fleet{
 		cfg: cfg, table: resource.NewTable(cfg.KeepBytes, cfg.Follow...), scratch: newScratch(), timers: newTimers(cfg.Clock),
 		balancer:  newBalancer(len(addresses), cfg.Random, cfg.Seed),
-		byAddress: make([]addressCounters, len(addresses)),
+		byAddress: make([]addressCounters, len(addresses)), joins: make(chan *proxy, ever.Count-cfg.Spec.Count),
 	}
 	f.transport = adsconn.NewTransport(adsconn.Config{
 		Clock: cfg.Clock, Addresses: addresses, Choose: f.balancer.pick, MaxReceiveBytes: cfg.Spec.MaxReceiveBytes,
 	})
-	f.connections(sources)
-	for i := range cfg.Spec.Count {
+	f.connections(sources, connectionsOf(ever))
+	for i := range ever.Count {
 		p, err := f.newProxy(i)
 		if err != nil {
 			return nil, err
@@ -113,9 +116,9 @@ func New(cfg Config) (*Fleet, error) {
 }
 
 // connections makes the connections that the proxies will use.
-func (f *Fleet) connections(sources []netip.Addr) {
+func (f *Fleet) connections(sources []netip.Addr, count int) {
 	spec, targets := f.cfg.Spec, len(f.cfg.Addresses)
-	own := make([]adsconn.ConnConfig, connectionsOf(spec))
+	own := make([]adsconn.ConnConfig, count)
 	for i := range own {
 		own[i].Source = sources[i/targets%len(sources)]
 	}
@@ -165,15 +168,15 @@ func (f *Fleet) Run(ctx context.Context) {
 	wg.Go(func() { f.timers.run(ctx) })
 	interval := f.cfg.Spec.ConnectRate.Interval()
 	start := time.Now()
-	for i, p := range f.proxies {
+	for i, p := range f.proxies[:f.cfg.Spec.Count] {
 		if wait(ctx, time.Until(start.Add(time.Duration(i)*interval))) != nil {
 			break
 		}
 		wg.Go(func() { p.run(ctx) })
 	}
-	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Disconnects.Plan(f.cfg.Seed, len(f.proxies))) })
-	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Storms.Plan(f.cfg.Seed, len(f.proxies))) })
-	<-ctx.Done()
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Disconnects.Plan(f.cfg.Seed, f.cfg.Spec.Count)) })
+	wg.Go(func() { f.disrupt(ctx, f.cfg.Spec.Storms.Plan(f.cfg.Seed, f.cfg.Spec.Count)) })
+	f.admit(ctx, &wg)
 	wg.Wait()
 }
 

@@ -1,9 +1,11 @@
 package fakeproxy
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
@@ -45,6 +47,8 @@ type proxy struct {
 
 	dropped []event.ResourceState // what went with its parents since the record began
 
+	joined atomic.Bool
+
 	sinkMu sync.Mutex // serialises the Sink's calls for this proxy
 
 	mu      sync.Mutex // guards all below
@@ -58,6 +62,8 @@ type proxy struct {
 	address    int // of the latest stream, by index; read without mu by its own goroutine
 	connected  bool
 	ready      bool
+	left       bool               // for good
+	leave      context.CancelFunc // nil before it connects
 }
 
 // subscribesTo reports whether the proxy subscribes to t, or has before. Needs mu.

@@ -28,9 +28,11 @@ type adsStream interface {
 
 var _ adsStream = (*adsconn.Stream)(nil)
 
-// run keeps the proxy connected until ctx ends.
+// run keeps the proxy connected until ctx ends, or the proxy leaves.
 func (p *proxy) run(ctx context.Context) {
-	for {
+	ctx, cancel := p.present(ctx)
+	defer cancel()
+	for ctx.Err() == nil {
 		p.began = p.fleet.cfg.Clock.Now()
 		connected, err := p.session(ctx)
 		if ctx.Err() != nil {

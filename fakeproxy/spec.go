@@ -61,6 +61,8 @@ type Spec struct {
 	Disconnects misbehave.Disconnects `json:"disconnects"`
 	Storms      misbehave.Storms      `json:"storms"`
 	HalfOpen    misbehave.HalfOpen    `json:"halfOpen"`
+	// Turnover makes proxies come and go with the pods that churn adds and removes.
+	Turnover Turnover `json:"turnover"`
 	// SotWDuplicates says what a SotW proxy does with a response that repeats a
 	// name: "nack", or take the "last".
 	SotWDuplicates string `json:"sotwDuplicates" role:"load"`
@@ -129,7 +131,7 @@ func (s Spec) Validate() error {
 	if d := s.InitialFetchTimeout.Duration; d < 0 {
 		bad("initialFetchTimeout", d, "must be 0s (for ever) or more")
 	}
-	return errors.Join(append(errs, s.validateConnections(), s.Kinds.Validate(), s.Reconnect.validate(), s.Nack.Validate(), s.ApplyDelay.Validate(),
+	return errors.Join(append(errs, s.validateConnections(), s.Kinds.Validate(), s.Turnover.Validate(s.Kinds), s.Reconnect.validate(), s.Nack.Validate(), s.ApplyDelay.Validate(),
 		s.SlowRead.Validate(), s.HalfOpen.Validate(), s.Disconnects.Validate(), s.Storms.Validate())...)
 }
 

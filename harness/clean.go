@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/xdsbench/xdsbench/mesh"
@@ -32,10 +33,11 @@ const cleanWorkers = 8
 var ErrLeftBehind = errors.New("left on the API server")
 
 // Clean removes everything that runs created on a cluster and returns how many
-// namespaces and nodes that were. An empty runID means all runs. Only objects
-// that carry the project's labels are touched. It ends at the first request that the
+// namespaces, nodes and other cluster-scoped objects that were. An empty runID means all
+// runs. Only objects that carry the project's labels are touched. Objects of kinds that
+// every mesh has not are found through discovery; a nil dyn leaves them. It ends at the first request that the
 // API server does not answer; its error names what is left then.
-func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int, error) {
+func Clean(ctx context.Context, client kubernetes.Interface, dyn dynamic.Interface, runID string) (int, error) {
 	selector := mesh.ManagedByLabel + "=" + mesh.ManagedByValue
 	if runID != "" {
 		selector += "," + mesh.RunLabel + "=" + runID
@@ -49,7 +51,7 @@ func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int,
 	if err != nil {
 		return 0, fmt.Errorf("%w: perhaps all namespaces and nodes with the labels %s: list nodes: %w", ErrLeftBehind, selector, err)
 	}
-	c := &cleaning{client: client, list: list, left: make(map[string]bool)}
+	c := &cleaning{client: client, dynamic: dyn, list: list, left: make(map[string]bool)}
 	for i := range namespaces.Items {
 		c.namespaces = append(c.namespaces, namespaces.Items[i].Name)
 		c.left["namespace "+namespaces.Items[i].Name] = true
@@ -62,24 +64,30 @@ func Clean(ctx context.Context, client kubernetes.Interface, runID string) (int,
 	if len(c.left) > 0 {
 		err = fmt.Errorf("%w: %s: %w", ErrLeftBehind, some(slices.Sorted(maps.Keys(c.left))), err)
 	}
-	return len(c.namespaces) + len(c.nodes) - len(c.left), err
+	return c.removed, err
 }
 
 // cleaning is one clean-up.
 type cleaning struct {
 	client            kubernetes.Interface
+	dynamic           dynamic.Interface // nil leaves custom objects
 	list              metav1.ListOptions
 	namespaces, nodes []string
 
-	mu   sync.Mutex
-	left map[string]bool // guarded by mu
+	mu      sync.Mutex // guards the fields below
+	left    map[string]bool
+	removed int
 }
 
-// run empties and deletes the namespaces, deletes the nodes, and waits until the
+// run removes objects of other kinds, empties and deletes the namespaces, deletes the nodes, and waits until the
 // namespaces are gone.
 func (c *cleaning) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	customErr := c.removeCustom(ctx)
+	if errors.Is(customErr, ErrNoAnswer) {
+		return customErr
+	}
 	each := func(names []string, do func(name string) error) error {
 		var wait sync.WaitGroup
 		errs := make([]error, len(names))
@@ -109,7 +117,7 @@ func (c *cleaning) run(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return errors.Join(emptyErr, nodesErr, goneErr)
+	return errors.Join(customErr, emptyErr, nodesErr, goneErr)
 }
 
 // gone notes that something was removed, unless err says why not.
@@ -118,6 +126,7 @@ func (c *cleaning) gone(what string, err error) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.left, what)
+		c.removed++
 	}
 	return err
 }

@@ -64,10 +64,10 @@ func TestCleanRemovesWhatRunsCreatedAndNothingElse(t *testing.T) {
 	if created < 3 || last < created {
 		t.Fatalf("%d namespaces, %d nodes, %d objects written", namespaces, nodes, last)
 	}
-	if n, err := Clean(t.Context(), client, "another"); n != 0 || err != nil {
+	if n, err := Clean(t.Context(), client, nil, "another"); n != 0 || err != nil {
 		t.Errorf("of a run that was not: removed %d: %v", n, err)
 	}
-	if n, err := Clean(t.Context(), client, "one"); n != created || err != nil {
+	if n, err := Clean(t.Context(), client, nil, "one"); n != created || err != nil {
 		t.Errorf("removed %d, want %d: %v", n, created, err)
 	}
 	if namespaces, nodes = count(t, client); namespaces != before || nodes != 0 {
@@ -119,7 +119,7 @@ func TestCleanEndsAtTheFirstRequestThatIsNotAnswered(t *testing.T) {
 			return r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/endpointslices")
 		})
 		var err error
-		if took := lasts(func() { _, err = Clean(t.Context(), client, "") }); took > sweepLimit {
+		if took := lasts(func() { _, err = Clean(t.Context(), client, nil, "") }); took > sweepLimit {
 			t.Errorf("it took %s, want the bound of one request: %s", took, sweepLimit)
 		}
 		if !errors.Is(err, ErrLeftBehind) || !errors.Is(err, ErrNoAnswer) || !strings.Contains(fmt.Sprint(err), "namespace xb-0, ") || !strings.Contains(fmt.Sprint(err), "and 5 more") {
@@ -134,7 +134,7 @@ func TestCleanThatIsCutShortNamesWhatIsLeft(t *testing.T) {
 		client := bare(t, 2, never)
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		n, err := Clean(ctx, client, "")
+		n, err := Clean(ctx, client, nil, "")
 		if n != 1 || !errors.Is(err, ErrLeftBehind) || !strings.Contains(fmt.Sprint(err), "namespace xb-0, namespace xb-1") || strings.Contains(fmt.Sprint(err), "xb-node-0") {
 			t.Errorf("removed %d, want the node: %v", n, err)
 		}
@@ -146,7 +146,7 @@ func TestCleanSaysWhatMayBeLeftIfItCannotList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := bare(t, 2, always)
 		var err error
-		if took := lasts(func() { _, err = Clean(t.Context(), client, "run-1") }); took != requestLimit {
+		if took := lasts(func() { _, err = Clean(t.Context(), client, nil, "run-1") }); took != requestLimit {
 			t.Errorf("it took %s", took)
 		}
 		if !errors.Is(err, ErrLeftBehind) || !strings.Contains(fmt.Sprint(err), "run-1") {

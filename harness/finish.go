@@ -92,6 +92,7 @@ func (r *run) truth() iter.Seq2[string, []uint64] {
 				}
 			}
 		}
+		r.schedule.External()(yield)
 	}
 }
 

@@ -78,13 +78,16 @@ type roster struct {
 	namespaces []string
 }
 
-// rosterOf gives each pod a kind and a variant, as the spec wants them.
-func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec) roster {
+// rosterOf gives each pod a kind and a variant, as the spec wants them. The joiners,
+// which follow, are all of one kind.
+func rosterOf(pods []mesh.Pod, spec fakeproxy.Spec, joiners ...mesh.Pod) roster {
+	kinds := slices.Concat(spec.Kinds.Of(len(pods)), slices.Repeat([]string{spec.Turnover.KindOf()}, len(joiners)))
+	pods = slices.Concat(pods, joiners)
 	c := roster{
 		identities: make([]node.Identity, len(pods)),
 		variants:   make([]xds.Variant, len(pods)),
 		names:      make([]string, len(pods)),
-		kinds:      spec.Kinds.Of(len(pods)),
+		kinds:      kinds,
 		namespaces: make([]string, len(pods)),
 	}
 	seen := make(map[string]int)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,8 +28,9 @@ import (
 // one that the user named.
 type kube struct {
 	client kubernetes.Interface
-	// dynamic is for objects of kinds that client does not know.
-	dynamic dynamic.Interface
+	// dynamic and discovery are for objects of kinds that client-go has no types of.
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
 	// kubeconfig is the file that the target is given.
 	kubeconfig string
 	// guard bounds the requests to a real API server, whose objects must be removed;
@@ -63,20 +65,39 @@ func (c *kube) openFake(ctx context.Context, private string, log *slog.Logger) e
 	if err := server.Start(ctx, "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("in-memory API server: %w", err)
 	}
-	c.close = func() error { return errors.Join(server.Close(), os.RemoveAll(private)) }
-	if err := server.WriteKubeconfig(c.kubeconfig); err != nil {
-		return errors.Join(err, server.Close())
+	closeIdle := func() {}
+	c.close = func() error {
+		closeIdle()
+		return errors.Join(server.Close(), os.RemoveAll(private))
 	}
-	c.client = store.Clientset()
-	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	err := server.WriteKubeconfig(c.kubeconfig)
 	if err == nil {
-		config.QPS = -1
-		c.dynamic, err = dynamic.NewForConfig(config)
+		closeIdle, err = c.openDynamic()
 	}
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
+	c.client = store.Clientset()
 	return nil
+}
+
+// openDynamic opens the clients that find out at run time what there is, by the target's
+// kubeconfig. closeIdle closes their connections.
+func (c *kube) openDynamic() (closeIdle func(), err error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	if c.dynamic, err = dynamic.NewForConfigAndClient(config, client); err != nil {
+		return nil, err
+	}
+	c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	return func() { utilnet.CloseIdleConnectionsFor(client.Transport) }, err
 }
 
 func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext string) error {
@@ -84,7 +105,8 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 	if err != nil {
 		return err
 	}
-	c.client, c.dynamic, c.guard = api.Client, api.dynamic, api.guard
+	c.client, c.guard = api.Client, api.guard
+	c.dynamic, c.discovery = api.Dynamic, api.Client.Discovery()
 	c.close = func() error {
 		api.Close()
 		return os.RemoveAll(private)
@@ -103,8 +125,9 @@ func (c *kube) openReal(ctx context.Context, private, kubeconfig, kubeContext st
 // APIServer is a real API server that the user named.
 type APIServer struct {
 	Client kubernetes.Interface
+	// Dynamic is for kinds that client-go has no types of.
+	Dynamic dynamic.Interface
 
-	dynamic dynamic.Interface
 	// config is the kubeconfig cut down to the one context.
 	config *clientcmdapi.Config
 	http   *http.Client
@@ -147,7 +170,8 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.UserAgent = mesh.ManagedByValue
-	config.Timeout = sweepLimit // which the API server is told; the guard's are shorter
+	config.WarningHandler = rest.NoWarnings{} // meshes have slices of host names on purpose
+	config.Timeout = sweepLimit               // which the API server is told; the guard's are shorter
 	api := &APIServer{config: &raw}
 	if api.http, err = rest.HTTPClientFor(config); err == nil {
 		api.guard = newAPIGuard(api.http.Transport)
@@ -155,7 +179,7 @@ func Connect(kubeconfig, kubeContext string) (*APIServer, error) {
 		api.Client, err = kubernetes.NewForConfigAndClient(config, api.http)
 	}
 	if err == nil {
-		api.dynamic, err = dynamic.NewForConfigAndClient(config, api.http)
+		api.Dynamic, err = dynamic.NewForConfigAndClient(config, api.http)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig %s: %w", kubeconfig, err)

@@ -45,6 +45,13 @@ func (a *absences) expect(ready int64) {
 	a.want = ready
 }
 
+// expectMore changes how many proxies must be ready.
+func (a *absences) expectMore(proxies int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.want += proxies
+}
+
 func (a *absences) wanted() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,6 +173,9 @@ func (r *run) drift(ctx context.Context) (*result.Drift, error) {
 
 // addUsable adds the usable endpoints of a slice to the clusters they are in.
 func (r *run) addUsable(usable map[string][]uint64, slice *discoveryv1.EndpointSlice) {
+	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		return // control planes of Envoys make no endpoints of host names
+	}
 	clusters := r.clusterNames[slice.Namespace+"/"+slice.Labels[discoveryv1.LabelServiceName]]
 	for _, port := range slice.Ports {
 		if port.Name == nil || port.Port == nil || clusters[*port.Name] == "" {
@@ -191,7 +201,7 @@ func clusterNamesOf(services iter.Seq[*mesh.Service]) map[string]map[string]stri
 	for s := range services {
 		ports := s.Object().Spec.Ports
 		byPort := make(map[string]string, len(ports))
-		for i, state := range s.States() {
+		for i, state := range s.States()[:min(len(s.States()), s.Ports())] { // subsets follow
 			byPort[ports[i].Name] = state.Name
 		}
 		all[s.Key()] = byPort

@@ -99,7 +99,7 @@ func (r *run) warmUp(ctx context.Context) error {
 // begin takes the control plane's figures.
 func (r *run) begin(ctx context.Context) error { return r.observeBefore(ctx) }
 
-// steady issues the mutations.
+// steady issues the mutations, and lets proxies come and go with their pods.
 func (r *run) steady(ctx context.Context) error {
 	r.enter(PhaseSteady, r.cfg.Profile.Phases.Steady.Duration, "")
 	finishProfiling := r.startProfiling(ctx)
@@ -109,9 +109,11 @@ func (r *run) steady(ctx context.Context) error {
 	r.away.expect(r.fleet.Counts().Ready)
 	close(r.steadyBegan)
 	endCosts := r.watchCosts(ctx, start)
+	r.startTurnover(ctx, start)
 	issuing, endOverrun := r.limitOverrun(ctx)
 	stats, err := churn.Run(issuing, churn.Config{
-		Client: r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
+		Dynamic: r.kube.dynamic,
+		Client:  r.kube.client, Schedule: r.schedule, Mesh: r.mesh, Sink: r.churn,
 		Clock: r.clock, Start: start, Workers: churnWorkers, Log: r.log,
 	})
 	endOverrun()
@@ -166,7 +168,9 @@ func (r *run) drain(ctx context.Context) error {
 	limit := r.cfg.Profile.Phases.Drain.Duration
 	r.enter(PhaseDrain, limit, "")
 	quiet := r.quiet()
-	err := poll(ctx, limit, func() bool { return quiet() && r.collector.Pending() == 0 && r.away.over() })
+	err := poll(ctx, limit, func() bool {
+		return quiet() && r.collector.Pending() == 0 && r.away.over() && r.turnedOver()
+	})
 	if errors.Is(err, errLimit) {
 		// Something is missing. The counts of both sides are compared all the same, so
 		// they are taken between two pushes if there is such a moment.

@@ -17,6 +17,7 @@ import (
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
 	"github.com/xdsbench/xdsbench/fakeproxy"
+	"github.com/xdsbench/xdsbench/fakeproxy/node"
 	"github.com/xdsbench/xdsbench/internal/self"
 	"github.com/xdsbench/xdsbench/mesh"
 	"github.com/xdsbench/xdsbench/result"
@@ -38,6 +39,7 @@ type run struct {
 	// Set by start, before any goroutine of the run exists.
 	mesh         *mesh.Mesh
 	schedule     *churn.Schedule
+	turnover     *turnover
 	kube         *kube
 	target       *target.Target
 	replicas     []*replica
@@ -162,11 +164,17 @@ func (r *run) plan() error {
 	if r.schedule, err = churn.Plan(p.Churn, r.mesh, p.Phases.Steady.Duration, p.Seed); err != nil {
 		return err
 	}
+	if p.Proxies.Kinds[node.Ztunnel] > 0 {
+		r.schedule.AnnouncePods(&event.Audience{Kinds: []string{node.Ztunnel}})
+	}
 	if err = r.schedule.Prepare(r.mesh); err != nil {
 		return err
 	}
 	r.clusterNames = clusterNamesOf(slices.Values(r.mesh.Services))
-	return nil
+	r.turnover = planTurnover(p.Proxies.Turnover, r.schedule, r.mesh.Proxies, p.Proxies.Kinds.Of(len(r.mesh.Proxies)))
+	ever := p.Proxies
+	ever.Count += len(r.turnover.joiners)
+	return fakeproxy.CheckLimits(ever)
 }
 
 // measure goes through the phases in which proxies are connected.
@@ -189,12 +197,20 @@ func (r *run) start(ctx, requests context.Context) error {
 		return err
 	}
 	r.kube.limitRequests(requests)
+	kinds, err := r.kube.kindsOf(ctx, r.mesh)
+	if err != nil {
+		return err
+	}
 	r.warnAll(r.schedule.Warnings)
+	r.warnAll(r.turnover.warnings)
 	r.enter(PhaseStart, 0, "writing the mesh")
 	if err = seed(ctx, r.kube.client, r.mesh, func(done int) {
 		r.setDetail(fmt.Sprintf("writing the mesh: %d objects", done))
 	}); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
+	}
+	if err = r.createCustom(ctx, kinds); err != nil {
+		return err
 	}
 	if err = seedConfigs(ctx, r.kube.dynamic, r.mesh.Configs); err != nil {
 		return fmt.Errorf("writing the mesh: %w", err)
@@ -212,18 +228,18 @@ func (r *run) start(ctx, requests context.Context) error {
 // startFleet makes the collector and lets the fleet connect.
 func (r *run) startFleet(ctx context.Context) error {
 	p := r.cfg.Profile
-	r.roster = rosterOf(r.mesh.Proxies, p.Proxies)
+	r.roster = rosterOf(r.mesh.Proxies, p.Proxies, r.turnover.joiners...)
 	r.replicas = replicasOf(r.target, r.clock)
 	var err error
 	if r.collector, err = collect.New(collect.Config{
-		Proxies: len(r.roster.identities), Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
+		Proxies: len(r.roster.identities), Initial: p.Proxies.Count, Variants: r.roster.variants, Names: r.roster.names, Kinds: r.roster.kinds,
 		Member: r.roster.member(p.Mesh.Scope), ReplicaOf: replicaOfAddress(r.replicas), Clock: r.clock,
 		Baseline: slices.Concat(baseline(r.mesh), r.schedule.Baseline()),
 	}); err != nil {
 		return err
 	}
 	r.churn = &churnSink{Collector: r.collector}
-	r.sink = newFleetSink(r.collector, p.Proxies.Count)
+	r.sink = newFleetSink(r.collector, len(r.roster.names))
 	if r.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: p.Proxies, Addresses: r.target.XDSAddresses(), Identities: r.roster.identities,
 		Random: p.Target.Balance == target.BalanceRandom,

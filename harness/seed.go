@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -25,15 +26,21 @@ const seedWorkers = 16
 // checkAccess asks the API server whether every kind the run writes may be
 // created and deleted by this user.
 func checkAccess(ctx context.Context, client kubernetes.Interface) error {
-	var errs []error
-	for _, r := range []authorizationv1.ResourceAttributes{
+	return mayWrite(ctx, client, []schema.GroupResource{
 		{Resource: "namespaces"},
 		{Resource: "nodes"},
 		{Resource: "services"},
 		{Resource: "serviceaccounts"},
 		{Resource: "pods"},
 		{Resource: "endpointslices", Group: "discovery.k8s.io"},
-	} {
+	})
+}
+
+// mayWrite asks the API server whether this user may create and delete the resources.
+func mayWrite(ctx context.Context, client kubernetes.Interface, resources []schema.GroupResource) error {
+	var errs []error
+	for _, gr := range resources {
+		r := authorizationv1.ResourceAttributes{Group: gr.Group, Resource: gr.Resource}
 		for _, verb := range []string{"create", "delete"} {
 			r.Verb = verb
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &r}}
@@ -55,7 +62,7 @@ func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progre
 	var batch []runtime.Object
 	done := 0
 	flush := func() error {
-		err := createAll(ctx, client, batch)
+		err := createAll(ctx, batch, func(ctx context.Context, o runtime.Object) error { return create(ctx, client, o) })
 		done += len(batch)
 		batch = batch[:0]
 		progress(done)
@@ -73,15 +80,18 @@ func seed(ctx context.Context, client kubernetes.Interface, m *mesh.Mesh, progre
 }
 
 // createAll writes the objects of one batch, which do not depend on each other.
-func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime.Object) error {
+func createAll[T any](ctx context.Context, batch []T, create func(context.Context, T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan runtime.Object)
+	work := make(chan T)
 	var workers sync.WaitGroup
 	for range seedWorkers {
 		workers.Go(func() {
 			for o := range work {
-				if err := create(ctx, client, o); err != nil {
+				if ctx.Err() != nil {
+					continue
+				}
+				if err := create(ctx, o); err != nil {
 					cancel(err)
 				}
 			}
@@ -99,9 +109,6 @@ func createAll(ctx context.Context, client kubernetes.Interface, batch []runtime
 }
 
 func create(ctx context.Context, client kubernetes.Interface, object runtime.Object) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	opts := metav1.CreateOptions{}
 	var err error
 	switch o := object.(type) {
@@ -120,15 +127,20 @@ func create(ctx context.Context, client kubernetes.Interface, object runtime.Obj
 	default:
 		err = fmt.Errorf("the mesh holds a %T, which the harness cannot create", object)
 	}
+	return explainExisting(err)
+}
+
+// explainExisting says what to do about an object that is there already.
+func explainExisting(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w: an earlier run left it, or somebody else's object has this name; `xdsbench clean` removes what runs left", err)
 	}
 	return err
 }
 
-// seedConfigs writes the config objects of the mesh, one after the other.
+// seedConfigs writes the config objects of the mesh.
 func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.ConfigObject) error {
-	for _, c := range configs {
+	return createAll(ctx, configs, func(ctx context.Context, c mesh.ConfigObject) error {
 		name := c.Object.GetKind() + " " + c.Object.GetNamespace() + "/" + c.Object.GetName()
 		_, err := client.Resource(c.Resource).Namespace(c.Object.GetNamespace()).Create(ctx, c.Object, metav1.CreateOptions{})
 		switch {
@@ -137,8 +149,8 @@ func seedConfigs(ctx context.Context, client dynamic.Interface, configs []mesh.C
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // createPod writes the pod and then its status, which a create drops.

@@ -59,7 +59,7 @@ func (r *run) removeObjects(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	r.kube.limitRequests(ctx)
-	if _, err := Clean(ctx, r.kube.client, r.id); err != nil {
+	if _, err := Clean(ctx, r.kube.client, r.kube.dynamic, r.id); err != nil {
 		err = fmt.Errorf("%w; remove it with `%s`", err, r.cleanCommand())
 		r.warn("%v", err)
 		return err

@@ -53,7 +53,7 @@ type stream struct {
 
 // readStreams describes the proxies' streams.
 func (r *run) readStreams(res *result.Result, now event.Time) *streams {
-	all := &streams{now: now, proxies: make([]stream, len(r.roster.names)), visible: r.churn.visibleBetween}
+	all := &streams{now: now, visible: r.churn.visibleBetween}
 	for _, p := range r.replicas {
 		_, silent := p.metrics.silentSince(now)
 		all.replicas = append(all.replicas, silent)
@@ -61,11 +61,13 @@ func (r *run) readStreams(res *result.Result, now event.Time) *streams {
 	if res.Propagation != nil {
 		all.pending = res.Propagation.Pending
 	}
-	interval := r.cfg.Profile.Proxies.ConnectRate.Interval()
-	for i := range all.proxies {
-		s, state := &all.proxies[i], r.fleet.Stream(i)
+	for i := range r.roster.names {
+		due, present := r.dueOf(i)
+		if !present {
+			continue
+		}
+		s, state := &stream{due: due}, r.fleet.Stream(i)
 		s.variant, s.replica, s.open = r.roster.variants[i], -1, state.Open
-		s.due = r.fleetStart.Add(time.Duration(i) * interval)
 		s.refused = r.sink.refused[i].Load()
 		for t, x := range state.Types {
 			s.last = max(s.last, x.Responded)
@@ -79,6 +81,7 @@ func (r *run) readStreams(res *result.Result, now event.Time) *streams {
 		if i < len(res.ProxyRows) {
 			s.pending = res.ProxyRows[i].Undelivered
 		}
+		all.proxies = append(all.proxies, *s)
 	}
 	return all
 }

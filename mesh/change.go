@@ -105,10 +105,10 @@ func (s *Service) SetPort(slice int, number int32) (Change, error) {
 	if slice < 0 || slice >= len(s.slices) {
 		return Change{}, fmt.Errorf("service %s: no slice %d", s.Key(), slice)
 	}
-	own := slices.Clone(s.listed(slice))
+	was, own := s.subsetStates(versions()...), slices.Clone(s.listed(slice))
 	own[0].target = number
 	s.slices[slice].ports = own
-	return Change{Slice: slice, States: s.recount()}, nil
+	return Change{Slice: slice, States: s.recount(was)}, nil
 }
 
 // Retarget gives the first port of the Service another target port. Its slices keep the
@@ -153,8 +153,9 @@ func (s *Service) Sync(slice int) (Change, error) {
 	if slice < 0 || slice >= len(s.slices) {
 		return Change{}, fmt.Errorf("service %s: no slice %d", s.Key(), slice)
 	}
+	was := s.subsetStates(versions()...)
 	s.slices[slice].ports = nil
-	return Change{Slice: slice, States: s.recount()}, nil
+	return Change{Slice: slice, States: s.recount(was)}, nil
 }
 
 // Create puts the Service into the API server, without endpoints.
@@ -198,12 +199,15 @@ func (s *Service) Resources() []event.Expected {
 
 // shown returns the resources of a port.
 func (s *Service) shown(port int) []event.Expected {
-	eds := s.states[port]
+	eds, cds := s.states[port], event.Present
+	if s.ruled {
+		cds = event.MarkState(0)
+	}
 	out := []event.Expected{
-		{ResourceState: event.ResourceState{Type: xds.CDS, Name: eds.Name, State: event.Present}, Audience: eds.Audience},
+		{ResourceState: event.ResourceState{Type: xds.CDS, Name: eds.Name, State: cds}, Audience: eds.Audience},
 		eds,
 	}
-	if p := s.ports[port]; strings.HasPrefix(p.name, "http") {
+	if p := s.ports[port]; p.http() {
 		host := s.name + "." + s.namespace + ".svc.cluster.local:" + strconv.Itoa(int(p.number))
 		out = append(out, event.Expected{
 			ResourceState: event.ResourceState{Type: xds.RDS, Name: host, State: event.Present}, Audience: s.sidecars(),
@@ -236,11 +240,12 @@ func (s *Service) pin() {
 	}
 }
 
-// recount works out the states from the slices, and returns those that have changed.
-func (s *Service) recount() []event.Expected {
+// recount works out the states from the slices, and returns those that have changed; of
+// the subsets, since they were as given.
+func (s *Service) recount(wasSubsets []event.Expected) []event.Expected {
 	was := slices.Clone(s.states)
 	for i, p := range s.ports {
-		s.states[i].State = 0
+		s.states[i].State = event.FingerprintOf(s.oddHashes(p.name))
 		for _, m := range s.pods {
 			if target, ok := s.target(m.slice, p.name); ok && m.condition == Ready {
 				s.states[i].State = s.states[i].State.Add(event.EndpointHash(m.pod.IP, uint32(target)))
@@ -251,6 +256,11 @@ func (s *Service) recount() []event.Expected {
 	for i := range s.states {
 		if s.states[i] != was[i] && !s.headless && !s.absent {
 			changed = append(changed, s.states[i])
+		}
+	}
+	for i, state := range s.subsetStates(versions()...) {
+		if state != wasSubsets[i] {
+			changed = append(changed, state)
 		}
 	}
 	return changed

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +36,35 @@ func ConfigKinds() []ConfigKind {
 	}
 }
 
+// ResourceOf returns what objects of a kind are served as.
+func ResourceOf(kind ConfigKind) schema.GroupVersionResource {
+	of := func(group, version, resource string) schema.GroupVersionResource {
+		return schema.GroupVersionResource{Group: group + ".istio.io", Version: version, Resource: resource}
+	}
+	switch kind {
+	case VirtualService:
+		return of("networking", "v1", "virtualservices")
+	case DestinationRule:
+		return of("networking", "v1", "destinationrules")
+	case Sidecar:
+		return of("networking", "v1", "sidecars")
+	case ServiceEntry:
+		return of("networking", "v1", "serviceentries")
+	case AuthorizationPolicy:
+		return of("security", "v1", "authorizationpolicies")
+	case PeerAuthentication:
+		return of("security", "v1", "peerauthentications")
+	case EnvoyFilter:
+		return of("networking", "v1alpha3", "envoyfilters")
+	case Telemetry:
+		return of("telemetry", "v1", "telemetries")
+	case Gateway:
+		return of("networking", "v1", "gateways")
+	default:
+		return schema.GroupVersionResource{}
+	}
+}
+
 // OfNamespace reports whether there is one object of the kind in a namespace; of the
 // others there is one per service. What a Sidecar and a PeerAuthentication change has
 // the same name in all namespaces, so only the first namespace has one.
@@ -58,6 +88,9 @@ const (
 	gatewayPorts = 20_000
 	maxGateways  = 20_000
 )
+
+// HasConfig reports whether the service has an object of a kind from the start.
+func (m *Mesh) HasConfig(kind ConfigKind, s *Service) bool { return m.settled[kind][s.Key()] }
 
 // ConfigObject returns the object of a kind for a service, or for its namespace, in a
 // generation, from 0. It fails if the service cannot have one.
@@ -147,18 +180,22 @@ func (b *configBuilder) virtualService() ConfigObject {
 		"hosts": []any{host},
 		"http":  []any{object{"name": b.mark, "route": []any{object{"destination": object{"host": host}}}}},
 	})
-	b.expectMark(&c, xds.RDS, b.service.audience)
+	b.expectMark(&c, xds.RDS, b.service.sidecars()) // a router has routes of its own gateways alone
 	return c
 }
 
 // destinationRule sets the connect timeout of the service's clusters.
 func (b *configBuilder) destinationRule() ConfigObject {
 	timeout := strconv.FormatFloat(event.MarkTimeout(b.generation).Seconds(), 'f', 3, 64) + "s"
-	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", object{
+	spec := object{
 		"host":          b.service.host(),
 		"trafficPolicy": object{"connectionPool": object{"tcp": object{"connectTimeout": timeout}}},
-	})
-	for _, state := range b.service.states {
+	}
+	if b.service.subsets {
+		spec["subsets"] = subsets()
+	}
+	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", spec)
+	for _, state := range slices.Concat(b.service.states, b.service.subsetStates(versions()...)) {
 		c.expect(xds.CDS, state.Name, event.MarkState(b.generation), event.Present, b.service.audience)
 	}
 	return c

@@ -16,4 +16,8 @@
 // EndpointSlice controller. As in Kubernetes an endpoint never moves between
 // slices. Unlike Kubernetes an emptied slice is kept, and filled again by the
 // next pods.
+//
+// Oddities are slices beside those of the model. They never change, so that what churn
+// does to a service leaves them as they are. The clusters of subsets follow from the pods'
+// labels.
 package mesh

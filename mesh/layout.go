@@ -12,7 +12,32 @@ import (
 const (
 	streamSizes    = 1
 	streamHeadless = 2
+	streamOddities = 3
 )
+
+// layout is what one service has at the start.
+type layout struct {
+	endpoints, ports int
+	headless         bool
+	class            int // its index; 0 if there are none
+}
+
+// layout returns what each service has.
+func (s Spec) layout(seed uint64) []layout {
+	var out []layout
+	for i, c := range s.Classes {
+		l := layout{endpoints: c.Endpoints, ports: cmp.Or(c.Ports, s.Ports), headless: c.Headless, class: i}
+		out = append(out, slices.Repeat([]layout{l}, c.Services)...)
+	}
+	if len(s.Classes) > 0 {
+		return out
+	}
+	sizes, headless := s.sizes(seed), s.headless(seed)
+	for i := range s.Services {
+		out = append(out, layout{endpoints: sizes[i], ports: s.Ports, headless: headless[i]})
+	}
+	return out
+}
 
 // sizes returns how many endpoints each service has. They add up to
 // services*endpointsPerService whatever the distribution.
@@ -64,10 +89,11 @@ func zipfSizes(parts, total int) []int {
 // rounded, chosen by the seed.
 func (s Spec) headless(seed uint64) []bool {
 	out := make([]bool, s.Services)
-	count := int(math.Round(s.Headless * float64(s.Services)))
 	order := rand.New(rand.NewPCG(seed, streamHeadless)).Perm(s.Services)
-	for _, i := range order[:count] {
+	for _, i := range order[:s.numHeadless()] {
 		out[i] = true
 	}
 	return out
 }
+
+func (s Spec) numHeadless() int { return int(math.Round(s.Headless * float64(s.Services))) }

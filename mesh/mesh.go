@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
 const (
@@ -68,9 +70,14 @@ type Mesh struct {
 	Fleet []*Service
 	// Proxies are the pods of the fleet, in the order of the proxies.
 	Proxies []Pod
+	// Definitions are the CustomResourceDefinitions of the spec's CRDs, Custom the
+	// objects of its Objects.
+	Definitions, Custom []custom.Object
 
 	next  *atomic.Int64
 	byKey map[string]*Service
+	// settled are, by key, the services that have a config object of a kind from the start.
+	settled map[ConfigKind]map[string]bool
 }
 
 // node is what a pod needs of its node.
@@ -82,6 +89,11 @@ func New(cfg Config) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	return build(cfg)
+}
+
+// build makes the mesh of a config that has its defaults.
+func build(cfg Config) (*Mesh, error) {
 	sh := newShared(cfg)
 	m := &Mesh{next: &atomic.Int64{}, byKey: map[string]*Service{}}
 	for _, n := range sh.nodes {
@@ -98,10 +110,13 @@ func New(cfg Config) (*Mesh, error) {
 	if err := m.addServices(cfg, sh); err != nil {
 		return nil, err
 	}
+	if err := m.addOddities(cfg.Spec, cfg.Seed); err != nil {
+		return nil, err
+	}
 	if cfg.Scope == ScopeNamespace {
 		m.addScopes(sh)
 	}
-	return m, nil
+	return m, errors.Join(m.addConfigs(cfg.Spec), m.addCustom(cfg, sh))
 }
 
 func (cfg Config) withDefaults() Config {
@@ -124,7 +139,8 @@ func (cfg Config) Validate() error {
 	for _, reason := range validation.IsDNS1123Label(cfg.namespace(max(0, cfg.Namespaces-1))) {
 		problems = append(problems, fmt.Errorf("namespace prefix: %q: %s", cfg.NamespacePrefix, reason))
 	}
-	return errors.Join(append(problems, cfg.validateClusterName())...)
+	problems = append(problems, cfg.validateClusterName())
+	return errors.Join(append(problems, cfg.validateCustom(errors.Join(problems...) == nil))...)
 }
 
 // validateClusterName makes sure that no two clusters get one name. The names
@@ -141,10 +157,13 @@ func (cfg Config) validateClusterName() error {
 			problem("unknown placeholder " + name + ": there are " + strings.Join(known, ", "))
 		}
 	}
+	if cfg.Subsets && cfg.ClusterName != DefaultClusterName {
+		problem("mesh.subsets needs Istio's names of clusters, " + DefaultClusterName)
+	}
 	if !slices.Contains(used, "{service}") {
 		problem("needs {service}, or all services would have one name")
 	}
-	if cfg.Ports > 1 && !slices.Contains(used, "{port}") && !slices.Contains(used, "{portName}") {
+	if cfg.mostPorts() > 1 && !slices.Contains(used, "{port}") && !slices.Contains(used, "{portName}") {
 		problem("needs {port} or {portName}, or the ports of a service would have one name")
 	}
 	return errors.Join(problems...)
@@ -154,7 +173,7 @@ func (cfg Config) namespace(i int) string { return cfg.NamespacePrefix + "-" + s
 
 // nodes returns about one node per hundred pods, spread over the zones.
 func (cfg Config) nodes() []node {
-	pods := cfg.Proxies + cfg.Services*cfg.EndpointsPerService
+	pods := cfg.Proxies + cfg.endpoints()
 	out := make([]node, max(minNodes, (pods+podsPerNode-1)/podsPerNode))
 	for i := range out {
 		out[i] = node{
@@ -184,7 +203,7 @@ func (n node) object(labels map[string]string) *corev1.Node {
 func (m *Mesh) addFleet(cfg Config, sh *shared) error {
 	for i := range cfg.Namespaces {
 		name := "fleet-" + strconv.Itoa(i)
-		s := newService(sh, m.next, cfg.namespace(i), name, cfg.ClusterName)
+		s := newService(sh, m.next, cfg.namespace(i), name, cfg.ClusterName, cfg.Ports)
 		s.selector = map[string]string{"app": name}
 		s.hidden = true
 		m.Fleet = append(m.Fleet, s)
@@ -202,11 +221,10 @@ func (m *Mesh) addFleet(cfg Config, sh *shared) error {
 
 // addServices makes the services that churn changes.
 func (m *Mesh) addServices(cfg Config, sh *shared) error {
-	sizes, headless := cfg.sizes(cfg.Seed), cfg.headless(cfg.Seed)
-	for i := range cfg.Services {
-		s := newService(sh, m.next, cfg.namespace(i%cfg.Namespaces), "svc-"+strconv.Itoa(i), cfg.ClusterName)
-		s.headless, s.number = headless[i], i
-		for range sizes[i] {
+	for i, l := range cfg.layout(cfg.Seed) {
+		s := newService(sh, m.next, cfg.namespace(i%cfg.Namespaces), "svc-"+strconv.Itoa(i), cfg.ClusterName, l.ports)
+		s.headless, s.number, s.class = l.headless, i, l.class
+		for range l.endpoints {
 			if _, err := m.fill(s); err != nil {
 				return err
 			}
@@ -226,6 +244,35 @@ func (m *Mesh) addScopes(sh *shared) {
 			"egress": []any{object{"hosts": []any{"./*"}}},
 		}))
 	}
+}
+
+// addConfigs makes the config objects that the spec wants from the start.
+func (m *Mesh) addConfigs(spec Spec) error {
+	m.settled = make(map[ConfigKind]map[string]bool)
+	for kind, n := range map[ConfigKind]int{VirtualService: spec.VirtualServices, DestinationRule: spec.DestinationRules} {
+		m.settled[kind] = make(map[string]bool)
+		for _, s := range m.Services {
+			if n > 0 && !s.headless {
+				n--
+				m.settled[kind][s.Key()], s.configured = true, true
+				s.ruled = s.ruled || kind == DestinationRule
+				s.subsets = s.ruled && spec.Subsets
+			}
+		}
+	}
+	for _, kind := range ConfigKinds() {
+		for _, s := range m.Services {
+			if !m.settled[kind][s.Key()] {
+				continue
+			}
+			c, err := m.ConfigObject(kind, s, 0)
+			if err != nil {
+				return err
+			}
+			m.Configs = append(m.Configs, c)
+		}
+	}
+	return nil
 }
 
 // fill adds one fresh ready pod to the service.

@@ -256,11 +256,11 @@ func TestClusterNamesFollowTheTemplate(t *testing.T) {
 
 func TestValidateListsEveryProblem(t *testing.T) {
 	t.Parallel()
-	err := mesh.Spec{Services: -3, EndpointsPerService: 5, Ports: 9, Headless: 1.5, Distribution: "normal"}.Validate()
+	err := mesh.Spec{Services: -3, EndpointsPerService: 5, Ports: 33, Headless: 1.5, Distribution: "normal"}.Validate()
 	want := []string{
 		"mesh.namespaces: 0: must be at least 1",
 		"mesh.services: -3: must be at least 1",
-		"mesh.ports: 9: must be at most 8",
+		"mesh.ports: 33: must be at most 32",
 		"mesh.headless: 1.5: must be a share from 0 to 1",
 		`mesh.distribution: "normal": must be "uniform" or "zipf"`,
 		`mesh.scope: "": must be one of mesh, namespace, exportTo, subscribed`,

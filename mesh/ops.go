@@ -98,7 +98,10 @@ func (s *Service) Add(slice int, c Condition, pods ...Pod) (Change, error) {
 	if s.headless && c == Ready {
 		return Change{Slice: slice, States: s.listeners(event.Present, pods...)}, nil
 	}
-	return s.change(slice, c == Ready && len(pods) > 0), nil
+	if c != Ready {
+		pods = nil
+	}
+	return s.change(slice, pods), nil
 }
 
 // Set gives pods of one slice a condition. It fails, and changes nothing, if
@@ -108,12 +111,10 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	visible := false
 	var shown []Pod
 	for _, name := range pods {
 		m := s.pods[name]
 		if (m.condition == Ready) != (c == Ready) {
-			visible = true
 			shown = append(shown, m.pod)
 			step := event.Fingerprint.Remove
 			if c == Ready {
@@ -130,7 +131,7 @@ func (s *Service) Set(c Condition, pods ...string) (Change, error) {
 	if s.headless {
 		return Change{Slice: slice}, nil // its listeners stay until it is no longer listed
 	}
-	return s.change(slice, visible), nil
+	return s.change(slice, shown), nil
 }
 
 // Remove takes pods out of one slice. It fails, and changes nothing, if they
@@ -160,11 +161,18 @@ func (s *Service) usable(pod Pod, step func(event.Fingerprint, uint64) event.Fin
 	}
 }
 
-func (s *Service) change(slice int, visible bool) Change {
-	if !visible {
+// change is one that made these pods usable, or unusable.
+func (s *Service) change(slice int, pods []Pod) Change {
+	if len(pods) == 0 || s.headless || s.absent {
 		return Change{Slice: slice}
 	}
-	return Change{Slice: slice, States: s.States()}
+	var changed []string
+	for _, version := range versions() {
+		if slices.ContainsFunc(pods, func(p Pod) bool { return p.Labels[versionLabel] == version }) {
+			changed = append(changed, version)
+		}
+	}
+	return Change{Slice: slice, States: append(slices.Clone(s.states), s.subsetStates(changed...)...)}
 }
 
 // sameSlice returns the slice that holds all the pods, each named once.

@@ -17,13 +17,13 @@ import (
 )
 
 // maxPorts is the largest number of ports of a service.
-const maxPorts = 8
+const maxPorts = 32
 
 // shared is what all services of a mesh have in common. It never changes.
 type shared struct {
 	labels map[string]string
 	nodes  []node
-	ports  []port
+	spec   Spec
 	// audience are the proxies that know the whole mesh; byNamespace are those of them in
 	// one namespace, sidecars the sidecars in one.
 	audience              *event.Audience
@@ -37,7 +37,7 @@ func newShared(cfg Config) *shared {
 	sh := &shared{
 		labels:      map[string]string{ManagedByLabel: ManagedByValue, RunLabel: cfg.RunID},
 		nodes:       cfg.nodes(),
-		ports:       ports(cfg.Ports),
+		spec:        cfg.Spec,
 		audience:    &event.Audience{},
 		byNamespace: make(map[string]*event.Audience),
 		sidecars:    make(map[string]*event.Audience),
@@ -67,20 +67,40 @@ type port struct {
 	number, target int32
 }
 
-// ports returns the n ports of a service. Their names select the protocol
-// (https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/):
-// HTTP for the first, TCP for the others.
-func ports(n int) []port {
-	out := make([]port, n)
-	for i := range out {
+// ports returns the n ports of a service: those that proxies have clusters for, and those
+// of UDP. Their names select the protocol.
+func (s Spec) ports(n int) (visible, datagram []port) {
+	for i := range n {
+		protocol := s.protocol(i)
+		p := port{number: int32(9000 + i), target: int32(9000 + i)}
 		if i == 0 {
-			out[i] = port{name: "http-80", number: 80, target: 8080}
-			continue
+			p = port{number: 80, target: 8080}
 		}
-		number := 9000 + i
-		out[i] = port{name: "tcp-" + strconv.Itoa(number), number: int32(number), target: int32(number)}
+		p.name = protocol + "-" + strconv.Itoa(int(p.number))
+		if protocol == protocolUDP {
+			datagram = append(datagram, p)
+		} else {
+			visible = append(visible, p)
+		}
 	}
-	return out
+	return visible, datagram
+}
+
+// protocol returns the protocol of the port with this index.
+func (s Spec) protocol(i int) string {
+	switch {
+	case len(s.PortProtocols) > 0:
+		return s.PortProtocols[i%len(s.PortProtocols)]
+	case i == 0:
+		return protocolHTTP
+	default:
+		return protocolTCP
+	}
+}
+
+// http reports whether proxies have a route for the port.
+func (p port) http() bool {
+	return strings.HasPrefix(p.name, protocolHTTP) || strings.HasPrefix(p.name, protocolGRPC)
 }
 
 // Service is the model of one service and its endpoints. It is not safe for
@@ -97,6 +117,12 @@ type Service struct {
 	podLabels       []map[string]string
 	sliceLabels     map[string]string
 	clusterName     string // a template
+	datagram        []port // of UDP
+	class           int
+	configured      bool // it has a config object from the start
+	ruled           bool // that is a DestinationRule
+	subsets         bool // with subsets
+	odd             *oddities
 
 	// What operations change. The elements of ports are never changed.
 	absent bool
@@ -130,7 +156,7 @@ type member struct {
 }
 
 // newService returns a service without endpoints, with one empty slice.
-func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName string) *Service {
+func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName string, numPorts int) *Service {
 	s := &Service{
 		shared:    sh,
 		name:      name,
@@ -140,9 +166,9 @@ func newService(sh *shared, next *atomic.Int64, namespace, name, clusterName str
 		next:      next,
 
 		clusterName: clusterName,
-		ports:       sh.ports,
 	}
-	for _, version := range []string{"v1", "v2"} {
+	s.ports, s.datagram = sh.spec.ports(numPorts)
+	for _, version := range versions() {
 		labels := maps.Clone(sh.labels)
 		labels["app"], labels["version"] = name, version
 		s.podLabels = append(s.podLabels, labels)
@@ -238,14 +264,18 @@ func (s *Service) Object() *corev1.Service {
 	if s.headless {
 		out.Spec.ClusterIP = corev1.ClusterIPNone
 	}
-	for _, p := range s.ports {
-		out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
-			Name:       p.name,
-			Protocol:   corev1.ProtocolTCP,
-			Port:       p.number,
-			TargetPort: intstr.FromInt32(p.target),
-		})
+	add := func(protocol corev1.Protocol, ports []port) {
+		for _, p := range ports {
+			out.Spec.Ports = append(out.Spec.Ports, corev1.ServicePort{
+				Name:       p.name,
+				Protocol:   protocol,
+				Port:       p.number,
+				TargetPort: intstr.FromInt32(p.target),
+			})
+		}
 	}
+	add(corev1.ProtocolTCP, s.ports)
+	add(corev1.ProtocolUDP, s.datagram)
 	return out
 }
 
@@ -266,7 +296,7 @@ func (s *Service) Slices() []*discoveryv1.EndpointSlice {
 	for i := range s.slices {
 		out[i] = s.Slice(i)
 	}
-	return out
+	return append(out, s.oddSlices()...)
 }
 
 // NumSlices returns how many EndpointSlices the service has, at least one.
@@ -287,13 +317,20 @@ func (s *Service) Slice(i int) *discoveryv1.EndpointSlice {
 	if note := s.slices[i].note; note > 0 {
 		out.Annotations = map[string]string{noteAnnotation: strconv.Itoa(note)}
 	}
-	for _, p := range s.listed(i) {
-		out.Ports = append(out.Ports, discoveryv1.EndpointPort{
-			Name:     new(p.name),
-			Port:     new(p.target),
-			Protocol: new(corev1.ProtocolTCP),
-		})
+	out.Ports = s.endpointPorts(s.listed(i))
+	return out
+}
+
+// endpointPorts returns these ports, and those of UDP, as a slice lists them.
+func (s *Service) endpointPorts(visible []port) []discoveryv1.EndpointPort {
+	var out []discoveryv1.EndpointPort
+	add := func(protocol corev1.Protocol, ports []port) {
+		for _, p := range ports {
+			out = append(out, discoveryv1.EndpointPort{Name: new(p.name), Port: new(p.target), Protocol: new(protocol)})
+		}
 	}
+	add(corev1.ProtocolTCP, visible)
+	add(corev1.ProtocolUDP, s.datagram)
 	return out
 }
 
@@ -307,17 +344,20 @@ func (s *Service) Pods() []*corev1.Pod {
 			}
 		}
 	}
+	if s.odd != nil && s.odd.pod != nil && !s.absent {
+		out = append(out, s.odd.pod.Object())
+	}
 	return out
 }
 
-// States returns the service's clusters, one per port, each with the
+// States returns the service's clusters, one per port and then those of its subsets, each with the
 // fingerprint of its usable endpoints. It is nil for a headless service, and for one that
 // does not exist.
 func (s *Service) States() []event.Expected {
 	if s.headless || s.absent {
 		return nil
 	}
-	return slices.Clone(s.states)
+	return append(slices.Clone(s.states), s.subsetStates(versions()...)...)
 }
 
 // Usable returns the hashes of the usable endpoints of each cluster, in the
@@ -330,7 +370,7 @@ func (s *Service) Usable() map[string][]uint64 {
 	out := make(map[string][]uint64, len(s.states))
 	ready := s.Ready()
 	for i, p := range s.ports {
-		hashes := make([]uint64, 0, len(ready))
+		hashes := append(make([]uint64, 0, len(ready)), s.oddHashes(p.name)...)
 		for _, name := range ready {
 			m := s.pods[name]
 			if target, ok := s.target(m.slice, p.name); ok {
@@ -338,6 +378,11 @@ func (s *Service) Usable() map[string][]uint64 {
 			}
 		}
 		out[s.states[i].Name] = hashes
+		if s.subsets {
+			for _, version := range versions() {
+				out[subsetName(s.states[i].Name, version)] = s.subsetHashes(p, version)
+			}
+		}
 	}
 	return out
 }

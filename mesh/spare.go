@@ -20,7 +20,7 @@ func (m *Mesh) SpareNamespace(i int) string {
 // know until Adopt.
 func (m *Mesh) SpareService(namespace, name string) *Service {
 	like := m.Services[0]
-	s := newService(like.shared, m.next, namespace, name, like.clusterName)
+	s := newService(like.shared, m.next, namespace, name, like.clusterName, like.shared.spec.Ports)
 	s.absent = true
 	return s
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
 // The ways in which endpoints spread over services.
@@ -25,6 +27,15 @@ const (
 	ScopeSubscribed = "subscribed"
 )
 
+// The protocols of ports, as the names of Service ports select them
+// (https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/).
+const (
+	protocolHTTP = "http"
+	protocolTCP  = "tcp"
+	protocolGRPC = "grpc"
+	protocolUDP  = "udp"
+)
+
 // maxEndpoints keeps half of the addresses of 10.0.0.0/8 for the pods that
 // churn creates.
 const maxEndpoints = maxPods / 2
@@ -37,18 +48,47 @@ type Spec struct {
 	Services int `json:"services" role:"load"`
 	// EndpointsPerService is the mean number of endpoints of a service.
 	EndpointsPerService int `json:"endpointsPerService" role:"load"`
-	// Ports is how many ports each service has. Each is a cluster of its own.
+	// Ports is how many ports each service has, from 1 to 32. Each is a cluster of its
+	// own, unless it is UDP.
 	Ports int `json:"ports" role:"load"`
+	// PortProtocols are the protocols of a service's ports, in turn: "http", "tcp",
+	// "grpc" or "udp". Empty is http for the first and tcp for the others. UDP ports are
+	// in the objects, but proxies see nothing of them.
+	PortProtocols []string `json:"portProtocols,omitempty" role:"load"`
 	// Headless is the share of services that are headless, from 0 to 1.
 	Headless float64 `json:"headless" role:"load"`
 	// Distribution is how endpoints spread over services: "uniform" or "zipf".
 	Distribution string `json:"distribution" role:"load"`
+	// Classes are the sizes of services, in place of services, endpointsPerService,
+	// distribution and headless, which are left out then. Empty: there are none.
+	Classes []Class `json:"classes,omitempty"`
+	// VirtualServices is how many services have an Istio VirtualService from the start,
+	// DestinationRules how many have a DestinationRule: those that are not headless, in
+	// order. Operations of churn that remove services or ports leave them alone.
+	VirtualServices  int `json:"virtualServices,omitempty" role:"load"`
+	DestinationRules int `json:"destinationRules,omitempty" role:"load"`
+	// Subsets says that those DestinationRules divide their services into two subsets, by
+	// the label version of the pods, v1 and v2: each port has a cluster for each as well.
+	Subsets bool `json:"subsets,omitempty" role:"load"`
+	// Oddities is the share of services, from 0 to 1, that hold what is rare beside
+	// their endpoints: a slice of host names, one without ports, one of IPv6 addresses,
+	// an endpoint whose conditions are unset, one with several addresses, and a pod of
+	// another service. Headless services have none, and operations of churn that remove
+	// services or ports leave those with them alone. What proxies must hold of them is
+	// what istiod makes of them: nothing of the first two.
+	Oddities float64 `json:"oddities,omitempty" role:"load"`
 	// Scope is which services each proxy has to know: "mesh" is all of them;
 	// "namespace" those of its namespace, by an Istio Sidecar object in each; "exportTo"
 	// the same, by Istio's annotation on each service; "subscribed" those that it asks for, as behind a gateway's control plane that
 	// serves only what routes refer to. What a proxy does not get of services that it
 	// has to know is undelivered.
 	Scope string `json:"scope" role:"load"`
+	// Objects are further objects, of any kind, made from templates. They are created
+	// after the mesh and before the control plane starts, and removed at the end.
+	Objects []custom.Template `json:"objects,omitempty"`
+	// CRDs are files of CustomResourceDefinitions, for kinds that the API server does
+	// not serve. They are applied first. One that is there already stays as it is.
+	CRDs []custom.File `json:"crds,omitempty"`
 }
 
 // DefaultSpec returns a mesh of 100 services with 5 endpoints each.
@@ -86,6 +126,9 @@ func (s Spec) Validate() error {
 	if s.Ports > maxPorts {
 		problem("ports", s.Ports, fmt.Sprintf("must be at most %d", maxPorts))
 	}
+	s.validateProtocols(problem)
+	s.validateClasses(problem)
+	s.validateExtras(problem)
 	if s.Services > maxEndpoints {
 		problem("services", s.Services, fmt.Sprintf("must be at most %d", maxEndpoints))
 	}

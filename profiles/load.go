@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/xdsbench/xdsbench/internal/rate"
+	"github.com/xdsbench/xdsbench/mesh/custom"
 )
 
 //go:embed builtin/*.yaml
@@ -55,26 +57,28 @@ func Load(name string, settings []string, checks ...func(*Profile) error) (*Prof
 	return Parse(data, settings, checks...)
 }
 
-// LoadFile does for a YAML file what Parse does for its text.
+// LoadFile does for a YAML file what Parse does for its text. Paths in it are relative
+// to the file.
 func LoadFile(file string, settings []string, checks ...func(*Profile) error) (*Profile, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("profile file: %w", err)
 	}
-	p, err := Parse(data, settings, checks...)
+	p, err := parse(data, settings, filepath.Dir(file), true, checks)
 	return p, prefix(file+": ", err)
 }
 
 // Parse resolves a profile from YAML text, with settings laid over it, and
 // validates it, by Profile.Validate and by the checks. The error lists every problem,
 // a line each, that begins with the field's path, followed by line and column if the
-// text has it.
+// text has it. Files that the profile names, relative to the working directory, are
+// read into it.
 func Parse(data []byte, settings []string, checks ...func(*Profile) error) (*Profile, error) {
-	return parse(data, settings, true, checks)
+	return parse(data, settings, "", true, checks)
 }
 
-// parse is Parse, with line and column in the errors or not.
-func parse(data []byte, settings []string, positions bool, checks []func(*Profile) error) (*Profile, error) {
+// parse is Parse, with files in dir, and with line and column in the errors or not.
+func parse(data []byte, settings []string, dir string, positions bool, checks []func(*Profile) error) (*Profile, error) {
 	var document yamlv3.Node
 	tree := map[string]any{}
 	if err := yamlv3.Unmarshal(data, &document); err != nil {
@@ -106,6 +110,7 @@ func parse(data []byte, settings []string, positions bool, checks []func(*Profil
 	if err := yaml.Unmarshal(merged, &p); err != nil {
 		return nil, errors.Join(append(c.errs, err)...)
 	}
+	c.readFiles(&p, dir)
 	for _, check := range append([]func(*Profile) error{(*Profile).Validate}, checks...) {
 		c.invalid(check(&p))
 	}
@@ -113,6 +118,22 @@ func parse(data []byte, settings []string, positions bool, checks []func(*Profil
 		return nil, errors.Join(c.errs...)
 	}
 	return &p, nil
+}
+
+// readFiles reads the files that the profile names into it.
+func (c *checker) readFiles(p *Profile, dir string) {
+	read := func(path string, f *custom.File) {
+		if err := f.Read(dir); err != nil {
+			c.invalid(fmt.Errorf("%s: %w", path, err))
+			c.bad = append(c.bad, path)
+		}
+	}
+	for i := range p.Mesh.Objects {
+		read(fmt.Sprintf("mesh.objects[%d].template", i), &p.Mesh.Objects[i].File)
+	}
+	for i := range p.Mesh.CRDs {
+		read(fmt.Sprintf("mesh.crds[%d]", i), &p.Mesh.CRDs[i])
+	}
 }
 
 // amend puts texts into the decoded document as they are written, and takes what
@@ -201,7 +222,7 @@ func (p *Profile) With(settings ...string) (*Profile, error) {
 		}
 		return isRate
 	})
-	changed, err := parse(data, settings, false, nil)
+	changed, err := parse(data, settings, "", false, nil)
 	if err != nil || total == "" {
 		return changed, err
 	}

@@ -78,10 +78,7 @@ func Default() Profile {
 func (p *Profile) Validate() error {
 	m := mesh.Config{Spec: p.Mesh, Proxies: p.Proxies.Count, ClusterName: p.Target.ClusterName}
 	errs := []error{m.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
-	for i := range p.Churn {
-		errs = append(errs, prefix(fmt.Sprintf("churn[%d].", i), p.Churn[i].Validate()))
-	}
-	return errors.Join(append(errs, p.validateOutage())...)
+	return errors.Join(append(errs, p.validateChurn(), p.validateOutage())...)
 }
 
 // validateOutage makes sure that an outage lies within the steady phase, so that

@@ -31,6 +31,10 @@ type profile struct {
 		Namespaces          int `json:"namespaces"`
 		Services            int `json:"services"`
 		EndpointsPerService int `json:"endpointsPerService"`
+		Classes             []struct {
+			Services  int `json:"services"`
+			Endpoints int `json:"endpoints"`
+		} `json:"classes"`
 	} `json:"mesh"`
 	Phases struct {
 		Steady string `json:"steady"`

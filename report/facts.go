@@ -68,9 +68,17 @@ func meshText(p *profile) string {
 	if p.Mesh.Services == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s in %s; seed %d",
-		units.Plural(p.Mesh.Services, "service", "services"), units.Plural(p.Mesh.EndpointsPerService, "endpoint", "endpoints"),
-		units.Plural(p.Mesh.Namespaces, "namespace", "namespaces"), p.Seed)
+	of := func(services, endpoints int) string {
+		return units.Plural(services, "service", "services") + " of " + units.Plural(endpoints, "endpoint", "endpoints")
+	}
+	sizes := []string{of(p.Mesh.Services, p.Mesh.EndpointsPerService)}
+	if len(p.Mesh.Classes) > 0 {
+		sizes = nil
+	}
+	for _, c := range p.Mesh.Classes {
+		sizes = append(sizes, of(c.Services, c.Endpoints))
+	}
+	return fmt.Sprintf("%s in %s; seed %d", strings.Join(sizes, ", "), units.Plural(p.Mesh.Namespaces, "namespace", "namespaces"), p.Seed)
 }
 
 func proxies(p *result.Proxies) string {

@@ -71,9 +71,13 @@ type Environment struct {
 
 // Proxies counts proxies. Connected and Ready count those that ever were.
 type Proxies struct {
-	Requested   int            `json:"requested"`
-	Connected   int            `json:"connected"`
-	Ready       int            `json:"ready"`
+	Requested int `json:"requested"`
+	Connected int `json:"connected"`
+	Ready     int `json:"ready"`
+	// Joined and Left count the proxies that came and went with the pods of turnover.
+	// Those that joined are among Requested.
+	Joined      int            `json:"joined,omitempty"`
+	Left        int            `json:"left,omitempty"`
 	Disconnects int64          `json:"disconnects"`
 	Refused     int64          `json:"refused"`
 	ByVariant   map[string]int `json:"byVariant"`
@@ -100,6 +104,8 @@ type Sync struct {
 	// these clusters over the proxies.
 	IncompleteAtSteady int   `json:"incompleteAtSteady,omitempty"`
 	ClustersLacking    int64 `json:"clustersLacking,omitempty"`
+	// Joined is TimeToReady of the proxies that joined later.
+	Joined *Distribution `json:"joined,omitempty" unit:"s"`
 	// ReadyAgain is the same for every later ready, after a reconnect in any phase.
 	ReadyAgain *Distribution `json:"readyAgain,omitempty" unit:"s"`
 	// ConfigBytesPerProxy is the size of what each proxy held when first ready.
@@ -155,6 +161,10 @@ type Propagation struct {
 	FirstProxy *Distribution `json:"firstProxy,omitempty" unit:"s"`
 	LastProxy  *Distribution `json:"lastProxy,omitempty" unit:"s"`
 	Spread     *Distribution `json:"spread,omitempty" unit:"s"`
+	// PushesPerProxy has a sample per proxy that ever was ready: the responses by which
+	// mutations arrived at it. MutationsPerPush has one per such response: how many did.
+	PushesPerProxy   *Distribution `json:"pushesPerProxy,omitempty"`
+	MutationsPerPush *Distribution `json:"mutationsPerPush,omitempty"`
 	// Noise is how far the quantiles of All scatter within the run.
 	Noise *Noise `json:"noise,omitempty"`
 	// Expected is Deliveries + Undelivered + Interrupted + Retired + Pending.

@@ -18,6 +18,9 @@
 //	{xds}         HOST:PORT to serve ADS on, without TLS
 //	{metrics}     HOST:PORT to serve Prometheus metrics on, path /metrics
 //	{pprof}       HOST:PORT to serve net/http/pprof on, path /debug/pprof
+//	{xdsPort}, {metricsPort}, {pprofPort}
+//	              the port alone, for commands that take it apart from the address,
+//	              which is 127.0.0.1
 //
 // The metrics and pprof URLs of a profile may contain {metrics} and {pprof} too,
 // for commands that serve other paths or both on one port:

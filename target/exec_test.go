@@ -36,6 +36,23 @@ func TestExecFillsPlaceholdersAndKeepsQuotedWords(t *testing.T) {
 	}
 }
 
+func TestExecFillsPortsForCommandsThatTakeThemApart(t *testing.T) {
+	cfg := fakeConfig(t, "serve")
+	cfg.Spec.Kind = target.KindExec
+	cfg.Spec.Exec = cfg.Self + " --xds-address 127.0.0.1:{xdsPort} --http-address 127.0.0.1:{metricsPort}"
+	cfg.Spec.MetricsURL = "http://{metrics}/metrics"
+	if err := cfg.Spec.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	tg := start(t, cfg)
+	if got, want := tg.XDSAddresses()[0], tg.Info().Command[2]; got != want {
+		t.Errorf("the fleet connects to %s, the command listens on %s", got, want)
+	}
+	if _, err := tg.Replicas()[0].Scrape(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestExecSplitsWordsAsAShellDoes(t *testing.T) {
 	for line, want := range map[string][]string{
 		"a  b\tc":           {"a", "b", "c"},

@@ -136,8 +136,7 @@ func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, erro
 	if err != nil {
 		return launch{}, fmt.Errorf("target.exec: %q: %w", spec.Exec, err)
 	}
-	fill := strings.NewReplacer("{kubeconfig}", kubeconfig,
-		"{xds}", addresses[0], "{metrics}", addresses[1], "{pprof}", addresses[2])
+	fill := fillPlaceholders(kubeconfig, addresses)
 	for i, word := range words {
 		words[i] = fill.Replace(word)
 	}
@@ -149,14 +148,24 @@ func execLaunch(cfg Config, kubeconfig string, addresses []string) (launch, erro
 		l.xds = addresses[:1]
 	}
 	l.metricsURL = fill.Replace(spec.MetricsURL)
-	if l.metricsURL == "" && strings.Contains(spec.Exec, "{metrics}") {
+	if l.metricsURL == "" && spec.tells("metrics") {
 		l.metricsURL = "http://" + addresses[1] + "/metrics"
 	}
 	l.pprofURL = strings.TrimRight(fill.Replace(spec.PprofURL), "/")
-	if l.pprofURL == "" && strings.Contains(spec.Exec, "{pprof}") {
+	if l.pprofURL == "" && spec.tells("pprof") {
 		l.pprofURL = "http://" + addresses[2] + "/debug/pprof"
 	}
 	return l, nil
+}
+
+// fillPlaceholders replaces what stands in braces in a command line.
+func fillPlaceholders(kubeconfig string, addresses []string) *strings.Replacer {
+	pairs := []string{"{kubeconfig}", kubeconfig}
+	for i, name := range []string{"xds", "metrics", "pprof"} {
+		port := addresses[i][strings.LastIndexByte(addresses[i], ':')+1:]
+		pairs = append(pairs, "{"+name+"}", addresses[i], "{"+name+"Port}", port)
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // externalLaunches returns a replica per address. If there are fewer URLs than

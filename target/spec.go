@@ -184,12 +184,12 @@ func (s Spec) validateExec() error {
 		errs = append(errs, fmt.Errorf("target.exec: %q: %w", s.Exec, err))
 	case len(words) == 0:
 		errs = append(errs, errors.New(`target.exec: "": kind exec needs a command line, such as 'mycp --kubeconfig {kubeconfig} --listen {xds}'`))
-	case s.XDSAddress == "" && !strings.Contains(s.Exec, "{xds}"):
+	case s.XDSAddress == "" && !s.tells("xds"):
 		errs = append(errs, fmt.Errorf("target.exec: %q: has no {xds}: pass it to the flag for the listen address, or set target.xdsAddress to where the command listens", s.Exec))
 	}
 	for _, name := range placeholders(s.Exec) {
-		if !slices.Contains([]string{"kubeconfig", "xds", "metrics", "pprof"}, name) {
-			errs = append(errs, fmt.Errorf("target.exec: {%s}: must be {kubeconfig}, {xds}, {metrics} or {pprof}", name))
+		if !slices.Contains([]string{"kubeconfig", "xds", "metrics", "pprof", "xdsPort", "metricsPort", "pprofPort"}, name) {
+			errs = append(errs, fmt.Errorf("target.exec: {%s}: must be {kubeconfig}, {xds}, {metrics} or {pprof}, or {xdsPort}, {metricsPort} or {pprofPort} for the port alone", name))
 		}
 	}
 	return errors.Join(errs...)
@@ -269,7 +269,7 @@ func (s Spec) validateURL(field, value string) error {
 	for _, name := range placeholders(value) {
 		if s.Kind != KindExec || (name != "metrics" && name != "pprof") {
 			errs = append(errs, fmt.Errorf("target.%s: {%s}: only {metrics} and {pprof} can stand here, and only with kind exec", field, name))
-		} else if !strings.Contains(s.Exec, "{"+name+"}") {
+		} else if !s.tells(name) {
 			errs = append(errs, fmt.Errorf("target.%s: %q: target.exec does not tell the command to listen on {%s}", field, value, name))
 		}
 	}
@@ -278,6 +278,12 @@ func (s Spec) validateURL(field, value string) error {
 		errs = append(errs, fmt.Errorf("target.%s: %q: must be a URL such as http://127.0.0.1:15014/metrics", field, value))
 	}
 	return errors.Join(errs...)
+}
+
+// tells reports whether the command is told to listen on the address of this name, or
+// on its port.
+func (s Spec) tells(name string) bool {
+	return strings.Contains(s.Exec, "{"+name+"}") || strings.Contains(s.Exec, "{"+name+"Port}")
 }
 
 // placeholders returns the names that stand in braces in a template.

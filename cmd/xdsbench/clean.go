@@ -9,8 +9,9 @@ import (
 	"github.com/xdsbench/xdsbench/harness"
 )
 
-const cleanLong = `Removes everything that runs created on an API server: the namespaces and nodes that
-carry this project's labels, with all they hold. Nothing else is touched.`
+const cleanLong = `Removes everything that runs created on an API server: the namespaces, nodes and
+objects of any other kind that carry this project's labels, with all they hold. Nothing
+else is touched.`
 
 func cleanCommand(s streams) *cobra.Command {
 	var api apiServerFlags
@@ -29,11 +30,11 @@ func cleanCommand(s streams) *cobra.Command {
 				return err
 			}
 			defer server.Close()
-			n, err := harness.Clean(c.Context(), server.Client, runID)
+			n, err := harness.Clean(c.Context(), server.Client, server.Dynamic, runID)
 			if err != nil {
 				return interruptedOr(c.Context(), err)
 			}
-			fmt.Fprintf(s.stdout, "removed %d namespaces and nodes with all they held\n", n)
+			fmt.Fprintf(s.stdout, "removed %d namespaces, nodes and other cluster-scoped objects, with all they held\n", n)
 			return nil
 		},
 	}

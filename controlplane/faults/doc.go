@@ -32,6 +32,14 @@
 //	                              sends anything
 //	XDSBENCH_FAULT_SILENT_HTTP    true: /metrics, /debug/syncz and all other pages
 //	                              stop answering then, too
+//	XDSBENCH_FAULT_TYPES          the types that UNSERVED, STALE, LOST and DUPLICATE
+//	                              are for, such as cds,rds; without it STALE and
+//	                              LOST are for eds, the others for all. What is
+//	                              lost or stale is then a cluster, a listener, or
+//	                              a route configuration (STALE) or the virtual
+//	                              hosts of a service (LOST), or the lack of one,
+//	                              and the updates of one type of one service
+//	                              count as one
 //	XDSBENCH_FAULT_SEED           decides who is chosen and what is drawn (1)
 //	XDSBENCH_FAULT_FILE           where to write the record at the end
 //

@@ -22,7 +22,7 @@ func TestNoFaultVariableMeansNoFaults(t *testing.T) {
 func TestBadFaultsAreAllNamed(t *testing.T) {
 	_, err := parse(map[string]string{
 		EnvDelay: "fast", EnvUnserved: "3%", EnvLost: "-1", EnvSeed: "x", EnvCPU: "-1ms",
-		EnvLateClusters: "later", EnvUnanswered: "cds,sds", EnvSilentHTTP: "true",
+		EnvLateClusters: "later", EnvUnanswered: "cds,sds", EnvTypes: "routes", EnvSilentHTTP: "true",
 		prefix + "DELYA": "1ms",
 	})
 	if err == nil {
@@ -30,7 +30,7 @@ func TestBadFaultsAreAllNamed(t *testing.T) {
 	}
 	for _, want := range []string{
 		EnvDelay + `="fast"`, EnvUnserved + `="3%"`, EnvLost + `="-1"`, EnvSeed + `="x"`, EnvCPU + `="-1ms"`,
-		EnvLateClusters + `="later"`, EnvUnanswered + `="cds,sds"`, `"sds" must be a type`,
+		EnvLateClusters + `="later"`, EnvUnanswered + `="cds,sds"`, `"sds" must be a type`, EnvTypes + `="routes"`,
 		EnvSilentHTTP + " has no effect without " + EnvSilentAfter,
 		"DELYA", "there is no such fault", EnvOrder,
 	} {

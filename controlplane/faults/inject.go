@@ -27,7 +27,7 @@ type Injector struct {
 	rng     *rand.Rand
 	record  Record                  // except for Stale
 	stale   map[StaleCluster]string // version sent last
-	updates map[string]int          // per cluster
+	updates map[LostUpdate]int      // with Update 0
 	total   int                     // of updates, for the choice of lost ones
 }
 
@@ -47,7 +47,7 @@ func New(environ map[string]string) (*Injector, error) {
 			Early: []string{}, Late: []string{}, Unanswered: make(map[string]int),
 		},
 		stale:   make(map[StaleCluster]string),
-		updates: make(map[string]int),
+		updates: make(map[LostUpdate]int),
 	}, nil
 }
 
@@ -103,9 +103,9 @@ func (f *Injector) RecordDelay(d time.Duration) {
 	})
 }
 
-// Unserved tells whether a proxy gets no pushes.
-func (f *Injector) Unserved(proxy string) bool {
-	return f != nil && f.want.chosen(f.want.unserved, EnvUnserved, proxy)
+// Unserved tells whether a proxy gets no pushes of a type.
+func (f *Injector) Unserved(proxy string, t xds.Type) bool {
+	return f != nil && f.want.affects(t, true) && f.want.chosen(f.want.unserved, EnvUnserved, proxy)
 }
 
 // RecordUnserved records an unserved proxy and the number of pushes that it did
@@ -114,17 +114,23 @@ func (f *Injector) RecordUnserved(proxy string, pushes int) {
 	f.update(func(r *Record) { insert(&r.Unserved, proxy); r.UnservedPushes += pushes })
 }
 
-// Stale tells whether a proxy always gets the endpoints of a cluster that it got
+// Stale tells whether a proxy always gets the content of a resource that it got
 // first.
-func (f *Injector) Stale(proxy, cluster string) bool {
-	return f != nil && f.want.chosen(f.want.stale, EnvStale, proxy, cluster)
+func (f *Injector) Stale(proxy string, t xds.Type, resource string) bool {
+	return f.CanBeStale(t) && f.want.chosen(f.want.stale, EnvStale, proxy, resource)
 }
 
-// RecordStale records the version of a stale load assignment that was sent.
-func (f *Injector) RecordStale(proxy, cluster, version string) {
+// CanBeStale tells whether resources of a type may be stale at some proxy.
+func (f *Injector) CanBeStale(t xds.Type) bool {
+	return f != nil && f.want.stale > 0 && f.want.affects(t, t == xds.EDS)
+}
+
+// RecordStale records the version of a stale resource that was sent; empty for one
+// that was left out.
+func (f *Injector) RecordStale(proxy string, t xds.Type, resource, version string) {
 	f.update(func(r *Record) {
 		r.StaleResources++
-		f.stale[StaleCluster{Proxy: proxy, Cluster: cluster}] = version
+		f.stale[StaleCluster{Proxy: proxy, Cluster: resource, Type: typeName(t)}] = version
 	})
 }
 
@@ -179,8 +185,8 @@ func (f *Injector) RecordSilenced(responses int) {
 }
 
 // Duplicate draws some of the responses, inserts a copy after each and records
-// that. resources returns the number of resources of a response.
-func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R {
+// that. about returns the type and the number of resources of a response.
+func Duplicate[R any](f *Injector, responses []*R, about func(*R) (xds.Type, int)) []*R {
 	if f == nil || f.want.duplicate == 0 {
 		return responses
 	}
@@ -189,31 +195,41 @@ func Duplicate[R any](f *Injector, responses []*R, resources func(*R) int) []*R 
 	var out []*R
 	for _, r := range responses {
 		out = append(out, r)
-		if f.rng.Float64() < f.want.duplicate {
+		t, resources := about(r)
+		if f.want.affects(t, true) && f.rng.Float64() < f.want.duplicate {
 			again := *r
 			out = append(out, &again)
 			f.record.DuplicateResponses++
-			f.record.DuplicateResources += resources(r)
+			f.record.DuplicateResources += resources
+			f.countDuplicateLocked(t)
 		}
 	}
 	return out
 }
 
-// LoseUpdates counts one update of each cluster, in order, and returns and
-// records those that must be lost.
-func (f *Injector) LoseUpdates(clusters []string) []string {
-	if f == nil || f.want.lost == 0 {
-		return nil
+func (f *Injector) countDuplicateLocked(t xds.Type) {
+	if f.record.Duplicates == nil {
+		f.record.Duplicates = make(map[string]int)
+	}
+	f.record.Duplicates[t.String()]++
+}
+
+// LoseUpdate counts one update of some resources of a type that change together,
+// and tells whether it must be lost, which it records.
+func (f *Injector) LoseUpdate(t xds.Type, resources ...string) bool {
+	if f == nil || f.want.lost == 0 || !f.want.affects(t, t == xds.EDS) {
+		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var lost []string
-	for _, name := range clusters {
-		f.updates[name]++
-		f.total++
-		if f.total%f.want.lost == 0 {
-			lost = append(lost, name)
-			f.record.Lost = append(f.record.Lost, LostUpdate{Cluster: name, Update: f.updates[name]})
+	f.total++
+	lost := f.total%f.want.lost == 0
+	for _, name := range resources {
+		update := LostUpdate{Cluster: name, Type: typeName(t)}
+		f.updates[update]++
+		if lost {
+			update.Update = f.updates[update]
+			f.record.Lost = append(f.record.Lost, update)
 		}
 	}
 	return lost

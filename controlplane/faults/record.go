@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
 // Record is what was injected, as /debug/faults and the file of EnvFile hold it.
@@ -33,6 +35,8 @@ type Record struct {
 	// DuplicateResponses were sent a second time, with DuplicateResources in all.
 	DuplicateResponses int `json:"duplicateResponses"`
 	DuplicateResources int `json:"duplicateResources"`
+	// Duplicates counts those responses by type, such as "rds".
+	Duplicates map[string]int `json:"duplicates,omitempty"`
 	// Early are the proxies that were sent endpoints before the clusters that
 	// name them, EarlyResources how many.
 	Early          []string `json:"early"`
@@ -53,45 +57,55 @@ type Record struct {
 	BurnedSeconds float64 `json:"burnedSeconds"`
 }
 
-// StaleCluster is one cluster of one proxy.
+// StaleCluster is one cluster of one proxy, or another resource.
 type StaleCluster struct {
 	Proxy   string `json:"proxy"`
-	Cluster string `json:"cluster"`
+	Cluster string `json:"cluster"`        // or the other resource's name
+	Type    string `json:"type,omitempty"` // cds, lds or rds; empty for endpoints
 }
 
-// LostUpdate is the Update-th change of a cluster, counted from 1 since the
-// start of the control plane.
+// LostUpdate is the Update-th change of the endpoints of a cluster, or of another
+// resource, counted from 1 since the start of the control plane.
 type LostUpdate struct {
-	Cluster string `json:"cluster"`
+	Cluster string `json:"cluster"`        // or the listener's or virtual host's name
+	Type    string `json:"type,omitempty"` // cds, lds or rds; empty for endpoints
 	Update  int    `json:"update"`
+}
+
+// typeName is empty for endpoints.
+func typeName(t xds.Type) string {
+	if t == xds.EDS {
+		return ""
+	}
+	return t.String()
 }
 
 // maxRecordedDelays bounds the memory of a record, 8 MB.
 const maxRecordedDelays = 1 << 20
 
-// Record returns what has been injected so far. version is that of the load
-// assignment that proxies should hold of a cluster, empty for none.
-func (f *Injector) Record(version func(cluster string) string) Record {
+// Record returns what has been injected so far. version is that of the
+// resource that the proxy should hold, empty for none.
+func (f *Injector) Record(version func(StaleCluster) string) Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := f.record
 	r.Delays, r.Lost = slices.Clone(r.Delays), slices.Clone(r.Lost)
 	r.Unserved, r.Early, r.Late = slices.Clone(r.Unserved), slices.Clone(r.Early), slices.Clone(r.Late)
-	r.Unanswered = maps.Clone(r.Unanswered)
+	r.Unanswered, r.Duplicates = maps.Clone(r.Unanswered), maps.Clone(r.Duplicates)
 	r.Stale = []StaleCluster{}
 	for pair, sent := range f.stale {
-		if current := version(pair.Cluster); current != "" && current != sent {
+		if current := version(pair); current != sent && (current != "" || pair.Type != "") {
 			r.Stale = append(r.Stale, pair)
 		}
 	}
 	slices.SortFunc(r.Stale, func(a, b StaleCluster) int {
-		return cmp.Or(cmp.Compare(a.Proxy, b.Proxy), cmp.Compare(a.Cluster, b.Cluster))
+		return cmp.Or(cmp.Compare(a.Proxy, b.Proxy), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Cluster, b.Cluster))
 	})
 	return r
 }
 
 // Save writes a record to the file that was asked for, if any.
-func (f *Injector) Save(version func(cluster string) string) error {
+func (f *Injector) Save(version func(StaleCluster) string) error {
 	if f == nil || f.want.file == "" {
 		return nil
 	}

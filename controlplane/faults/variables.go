@@ -30,6 +30,7 @@ const (
 	EnvUnanswered   = prefix + "UNANSWERED"
 	EnvSilentAfter  = prefix + "SILENT_AFTER"
 	EnvSilentHTTP   = prefix + "SILENT_HTTP"
+	EnvTypes        = prefix + "TYPES"
 	EnvSeed         = prefix + "SEED"
 	EnvFile         = prefix + "FILE"
 )
@@ -43,10 +44,11 @@ type settings struct {
 	lost         int     // every Nth endpoint update; 0 for none
 	duplicate    float64 // share of the responses of pushes
 	cpu          time.Duration
-	order        float64         // share of proxies
-	lateClusters time.Duration   // 0 for no fault
-	unanswered   map[string]bool // by streamType
-	silentAfter  time.Duration   // negative for no fault
+	order        float64           // share of proxies
+	lateClusters time.Duration     // 0 for no fault
+	types        map[xds.Type]bool // nil for those of each fault
+	unanswered   map[string]bool   // by streamType
+	silentAfter  time.Duration     // negative for no fault
 	silentHTTP   bool
 	seed         uint64
 	file         string // where the record goes at the end; empty for nowhere
@@ -69,6 +71,7 @@ func parse(environ map[string]string) (settings, error) {
 		EnvUnanswered:   s.setUnanswered,
 		EnvSilentAfter:  duration(&s.silentAfter),
 		EnvSilentHTTP:   env.Var(&s.silentHTTP, strconv.ParseBool, env.Any, "true or false"),
+		EnvTypes:        s.setTypes,
 		EnvSeed:         env.Var(&s.seed, parseUint, env.Any, "a whole number, not negative"),
 		EnvFile:         func(value string) error { s.file = value; return nil },
 	}
@@ -125,6 +128,32 @@ func (s *settings) setUnanswered(value string) error {
 		}
 	}
 	return nil
+}
+
+// setTypes parses a list of types.
+func (s *settings) setTypes(value string) error {
+	s.types = make(map[xds.Type]bool)
+	for item := range strings.SplitSeq(value, ",") {
+		known := false
+		for t := range xds.TypeCount {
+			if strings.TrimSpace(item) == t.String() {
+				s.types[t], known = true, true
+			}
+		}
+		if !known {
+			return fmt.Errorf("%q must be a type: cds, eds, lds, rds", item)
+		}
+	}
+	return nil
+}
+
+// affects tells whether a fault concerns a type: any for which types were asked, or
+// else the one that it has on its own.
+func (s *settings) affects(t xds.Type, otherwise bool) bool {
+	if s.types == nil {
+		return otherwise
+	}
+	return s.types[t]
 }
 
 // chosen tells whether a share of all keys includes this one. The choice

@@ -18,6 +18,9 @@ import (
 // maxListed bounds lists in warnings.
 const maxListed = 3
 
+// maxShown bounds the length of one value in them.
+const maxShown = 200
+
 // fields are what a run was made with, by their names.
 type fields map[string]string
 
@@ -188,8 +191,15 @@ func questionable(s *Set) []string {
 
 // listed joins the first few of a list.
 func listed(all []string) string {
-	if len(all) <= maxListed {
-		return strings.Join(all, ", ")
+	shown := make([]string, min(len(all), maxListed))
+	for i := range shown {
+		shown[i] = all[i]
+		if n := len(shown[i]); n > maxShown { // the text of a file
+			shown[i] = fmt.Sprintf("%.*s... (%d bytes)", maxShown/2, shown[i], n)
+		}
 	}
-	return strings.Join(all[:maxListed], ", ") + fmt.Sprintf(" and %d more", len(all)-maxListed)
+	if len(all) <= maxListed {
+		return strings.Join(shown, ", ")
+	}
+	return strings.Join(shown, ", ") + fmt.Sprintf(" and %d more", len(all)-maxListed)
 }

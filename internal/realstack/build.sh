@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the real components that tests and runs can use: istiod
-# (pilot-discovery), kube-apiserver, kubectl and etcd, and copies Istio's CRDs
-# beside them. What is up to date is not built again.
+# (pilot-discovery), kube-apiserver, kubectl, etcd and Contour, and copies the CRDs of
+# Istio and of Contour beside them. What is up to date is not built again.
 #
 # Usage: internal/realstack/build.sh OUTDIR
 set -eu
@@ -48,10 +48,22 @@ build kubectl k8s.io/kubernetes/cmd/kubectl "$kube"
 build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver "$kube"
 build pilot-discovery istio.io/istio/pilot/cmd/pilot-discovery "$pilot"
 
-crds=$istio/manifests/charts/base/files/crd-all.gen.yaml
-if [ ! -f "$crds" ]; then
-	echo "$0: $crds is missing: this version of istio.io/istio keeps its CRDs elsewhere" >&2
-	exit 1
-fi
-# The module cache is read-only: install sets a mode that lets the next run overwrite.
-install -m 0644 "$crds" "$out/istio-crds.yaml"
+# copy FILE NAME: a file of a module, as NAME in OUTDIR. The module cache is read-only:
+# install sets a mode that lets the next run overwrite.
+copy() {
+	if [ ! -f "$1" ]; then
+		echo "$0: $1 is missing: this version of the module keeps its CRDs elsewhere" >&2
+		exit 1
+	fi
+	install -m 0644 "$1" "$out/$2"
+}
+
+copy "$istio/manifests/charts/base/files/crd-all.gen.yaml" istio-crds.yaml
+
+# Contour has a module of its own, since it wants other versions of what istiod and
+# Kubernetes want too.
+cd contour
+contour=github.com/projectcontour/contour
+go mod download "$contour"
+build contour "$contour/cmd/contour" "-X $contour/internal/build.Version=$(version "$contour")"
+copy "$(go list -m -f '{{.Dir}}' "$contour")/examples/contour/01-crds.yaml" contour-crds.yaml

@@ -38,25 +38,27 @@ type connection struct {
 	identified bool
 	node       node
 
-	mu      sync.Mutex
-	inbox   []*wire.Request // SotW requests that were received and not handled
-	watches [xds.TypeCount]watch
-	outbox  []*response
-	current *response // in the server's channel, or being sent
-	paused  bool      // between the end of a watch and the next one
-	closed  bool
-	pushing *inFlight
-	inbound *snapshot.Inbound // whose clusters were sent last
+	mu        sync.Mutex
+	inbox     []*wire.Request // SotW requests that were received and not handled
+	watches   [xds.TypeCount]watch
+	outbox    []*response
+	current   *response // in the server's channel, or being sent
+	paused    bool      // between the end of a watch and the next one
+	closed    bool
+	pushing   *inFlight
+	inbound   *snapshot.Inbound // whose clusters were sent last
+	listening *snapshot.Inbound // whose listeners were sent last
 
 	// The server's channel, of either variant.
 	sotwOut  chan cache.Response
 	deltaOut chan cache.DeltaResponse
 
 	// For injected faults.
-	answered *snapshot.Snapshot // from which a request for endpoints was last answered
-	lastDue  time.Time          // of the pushes that are held back
-	early    sets.Set[string]   // clusters that are not sent before their endpoints
-	late     sets.Set[string]   // clusters that are not sent yet
+	answered *snapshot.Snapshot         // from which a request for endpoints was last answered
+	complete [xds.TypeCount]*xds.Bundle // the last complete answer of the other types
+	lastDue  time.Time                  // of the pushes that are held back
+	early    sets.Set[string]           // clusters that are not sent before their endpoints
+	late     sets.Set[string]           // clusters that are not sent yet
 }
 
 // watch is the state of one type on a stream.
@@ -105,8 +107,10 @@ func (c *connection) identify(n *core.Node) error {
 	c.identified = true
 	c.node = newNode(n)
 	c.server.add(c)
-	if c.faults.Unserved(c.node.name) {
-		c.faults.RecordUnserved(c.node.name, 0)
+	for t := range xds.TypeCount {
+		if c.faults.Unserved(c.node.name, t) {
+			c.faults.RecordUnserved(c.node.name, 0)
+		}
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
 package discovery
 
 import (
-	"slices"
 	"time"
 
-	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/xdsbench/xdsbench/controlplane/faults"
@@ -27,12 +25,16 @@ func (c *connection) completeResponseLocked(t xds.Type, known map[string]string)
 		c.withholdClustersLocked(s)
 		r.content = c.withoutWithheldLocked(c.inbound.Clusters)
 	case xds.LDS:
-		r.content = c.inboundLocked(s).Listeners
+		c.listening = c.inboundLocked(s)
+		r.content = c.listening.Listeners
 	case xds.EDS:
 		c.rememberLocked(s)
 		r.content = c.withEarlyEndpointsLocked(s, s.Endpoints(c.watches[t].names))
 	default:
 		r.content = s.Routes(c.watches[t].names, c.node.namespace)
+	}
+	if c.faults.CanBeStale(t) {
+		c.complete[t] = r.content
 	}
 	if len(known) > 0 {
 		if t.Wildcard() {
@@ -83,29 +85,33 @@ func (c *connection) dependentsLocked(t xds.Type) *response {
 }
 
 func (c *connection) inboundLocked(s *snapshot.Snapshot) *snapshot.Inbound {
-	return s.Inbound(c.server.cfg.Registry.WorkloadAt(c.node.address))
+	return s.Inbound(c.server.cfg.Registry.WorkloadAt(c.node.address), c.node.namespace)
 }
 
 // pushResponsesLocked returns what a push has to bring to the proxy, in the order
 // in which it must be sent.
 func (c *connection) pushResponsesLocked(p *snapshot.PushRequest) []*response {
 	s := c.server.snapshot.Load()
-	if c.faults.Unserved(c.node.name) {
-		c.faults.RecordUnserved(c.node.name, 1)
-		return nil
-	}
 	var out []*response
+	unserved := false
 	for t := range xds.TypeCount {
 		if !c.watches[t].open || !p.Full && t != xds.EDS {
 			continue
 		}
+		if c.faults.Unserved(c.node.name, t) {
+			unserved = true
+			continue
+		}
 		began := time.Now()
-		if r := c.pushResponseLocked(t, s, p); r != nil {
+		if r := c.staleResponseLocked(t, c.pushResponseLocked(t, s, p)); r != nil {
 			r.kind, r.version, r.buildTime = t, s.Version, time.Since(began)
 			out = append(out, r)
 		}
 	}
-	return faults.Duplicate(c.faults, out, func(r *response) int { return len(r.content.Resources) })
+	if unserved {
+		c.faults.RecordUnserved(c.node.name, 1)
+	}
+	return faults.Duplicate(c.faults, out, func(r *response) (xds.Type, int) { return r.kind, len(r.content.Resources) })
 }
 
 // pushResponseLocked returns the response of one type, nil if none is needed.
@@ -117,14 +123,16 @@ func (c *connection) pushResponseLocked(t xds.Type, s *snapshot.Snapshot, p *sna
 		if !c.delta {
 			return &response{content: c.withoutWithheldLocked(c.inbound.Clusters)}
 		}
-		content, removed := s.ChangedClusters(p, before, c.inbound)
+		content, removed := c.inbound.ChangedClusters(p, before)
 		return unlessEmpty(c.withoutWithheldLocked(content), removed)
 	case xds.EDS:
 		return c.changedEndpointsLocked(s, p)
 	case xds.LDS:
-		r := &response{content: c.inboundLocked(s).Listeners}
+		before := c.listening
+		c.listening = c.inboundLocked(s)
+		r := &response{content: c.listening.Listeners}
 		if c.delta {
-			r.removed = s.GoneListeners(p)
+			r.removed = c.listening.GoneListeners(before)
 		}
 		return r
 	default:
@@ -148,7 +156,7 @@ func (c *connection) changedEndpointsLocked(s *snapshot.Snapshot, p *snapshot.Pu
 	if c.delta {
 		removed = changed.Removed
 	}
-	return unlessEmpty(c.staleContentLocked(changed.Content), removed)
+	return unlessEmpty(changed.Content, removed)
 }
 
 func unlessEmpty(content *xds.Bundle, removed []string) *response {
@@ -156,34 +164,4 @@ func unlessEmpty(content *xds.Bundle, removed []string) *response {
 		return nil
 	}
 	return &response{content: content, removed: removed}
-}
-
-// rememberLocked keeps the state from which endpoints are answered, for
-// staleContentLocked.
-func (c *connection) rememberLocked(s *snapshot.Snapshot) {
-	if c.faults != nil {
-		c.answered = s
-	}
-}
-
-// staleContentLocked replaces, as an injected fault, the endpoints of the clusters
-// whose updates the proxy never gets by those that it was answered with.
-func (c *connection) staleContentLocked(content *xds.Bundle) *xds.Bundle {
-	var list []*discovery.Resource
-	for i, r := range content.Resources {
-		if c.answered == nil || !c.faults.Stale(c.node.name, r.GetName()) {
-			continue
-		}
-		if old := c.answered.Assignment(r.GetName()); old != nil {
-			if list == nil {
-				list = slices.Clone(content.Resources)
-			}
-			list[i] = old
-			c.faults.RecordStale(c.node.name, r.GetName(), old.GetVersion())
-		}
-	}
-	if list == nil {
-		return content
-	}
-	return xds.NewBundle(list)
 }

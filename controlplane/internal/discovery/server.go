@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,10 +97,16 @@ func New(cfg Config) *Server {
 // Services is how many services there are.
 func (d *Server) Services() int { return d.snapshot.Load().Services() }
 
-// AssignmentVersion is the version of a cluster's current load assignment,
-// empty if it has none.
-func (d *Server) AssignmentVersion(cluster string) string {
-	return d.snapshot.Load().Assignment(cluster).GetVersion()
+// Version is that of the resource that a proxy should hold, empty if there is none.
+func (d *Server) Version(of faults.StaleCluster) string {
+	kind := xds.EDS
+	for t := range xds.TypeCount {
+		if t.String() == of.Type {
+			kind = t
+		}
+	}
+	namespace := of.Proxy[strings.LastIndexByte(of.Proxy, '.')+1:]
+	return d.snapshot.Load().ResourceVersion(kind, of.Cluster, namespace)
 }
 
 // Run debounces updates and dispatches pushes until ctx is done.
@@ -144,7 +151,7 @@ func (d *Server) Push(u *registry.Update) {
 	defer d.pushMu.Unlock()
 	began := time.Now()
 	current := d.snapshot.Load()
-	next, request, err := current.Next(u, d.cfg.Registry.View(u), d.cfg.SendUnhealthy)
+	next, request, err := current.Next(u, d.cfg.Registry.View(u), d.cfg.SendUnhealthy, d.lose())
 	if err != nil {
 		d.cfg.Metrics.InternalErrors.Inc()
 		d.cfg.Log.Error("push failed; the changed services keep their old resources", "error", err)
@@ -154,9 +161,11 @@ func (d *Server) Push(u *registry.Update) {
 		d.cfg.Metrics.InitTime.Observe(time.Since(began).Seconds())
 		d.cfg.Metrics.Services.Set(float64(next.Services()))
 	} else if request != nil {
-		for _, name := range d.cfg.Faults.LoseUpdates(slices.Sorted(maps.Keys(request.Endpoints))) {
-			next.KeepAssignment(current.Assignment(name))
-			request.Endpoints.Delete(name)
+		for _, name := range slices.Sorted(maps.Keys(request.Endpoints)) {
+			if d.cfg.Faults.LoseUpdate(xds.EDS, name) {
+				next.KeepAssignment(current.Assignment(name))
+				request.Endpoints.Delete(name)
+			}
 		}
 	}
 	if request == nil {
@@ -173,6 +182,14 @@ func (d *Server) Push(u *registry.Update) {
 	conns := slices.Collect(maps.Keys(d.connections))
 	d.mu.Unlock()
 	d.queue.enqueue(request, conns...)
+}
+
+// lose returns what decides which updates are lost, nil if none are.
+func (d *Server) lose() func(xds.Type, ...string) bool {
+	if d.cfg.Faults == nil || d.snapshot.Load().Services() == 0 {
+		return nil // the first state is no update
+	}
+	return d.cfg.Faults.LoseUpdate
 }
 
 // dispatch takes connections from the queue and starts their pushes, as many at

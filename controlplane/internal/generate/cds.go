@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -38,31 +39,53 @@ func adsSource() *core.ConfigSource {
 	}
 }
 
-// Clusters returns one cluster per port of s: an EDS cluster, or for a headless
-// service one that connects to whatever address the client chose.
-func Clusters(enc *xds.Encoder, s *kube.Service, sendUnhealthy bool) []*discovery.Resource {
-	out := make([]*discovery.Resource, 0, len(s.Ports))
+// Clusters returns one cluster per port of s, and one per port and subset of rule,
+// which may be nil: EDS clusters, or for a headless service clusters that connect to
+// whatever address the client chose.
+func Clusters(enc *xds.Encoder, s *kube.Service, rule *kube.DestinationRule, sendUnhealthy bool) []*discovery.Resource {
+	out := make([]*discovery.Resource, 0, len(s.Ports)*(1+len(subsetsOf(rule))))
 	for _, port := range s.Ports {
-		name := ClusterName(s, port.Number)
-		c := &cluster.Cluster{
-			Name:                          name,
-			ConnectTimeout:                durationpb.New(connectTimeout),
-			CircuitBreakers:               unlimitedBreakers(),
-			Metadata:                      serviceMetadata(s),
-			CommonLbConfig:                commonLB(sendUnhealthy),
-			TypedExtensionProtocolOptions: httpOptions(enc, port.Protocol),
+		timeout := connectTimeout
+		if rule != nil {
+			timeout = cmp.Or(rule.ConnectTimeout, timeout)
 		}
-		if s.Headless {
-			c.ClusterDiscoveryType = &cluster.Cluster_Type{Type: cluster.Cluster_ORIGINAL_DST}
-			c.LbPolicy = cluster.Cluster_CLUSTER_PROVIDED
-		} else {
-			c.ClusterDiscoveryType = &cluster.Cluster_Type{Type: cluster.Cluster_EDS}
-			c.EdsClusterConfig = &cluster.Cluster_EdsClusterConfig{EdsConfig: adsSource(), ServiceName: name}
-			c.LbPolicy = cluster.Cluster_LEAST_REQUEST
+		out = append(out, outboundCluster(enc, s, port, "", timeout, sendUnhealthy))
+		for _, subset := range subsetsOf(rule) {
+			timeout := cmp.Or(subset.ConnectTimeout, connectTimeout)
+			out = append(out, outboundCluster(enc, s, port, subset.Name, timeout, sendUnhealthy))
 		}
-		out = append(out, enc.Encode(name, c))
 	}
 	return out
+}
+
+func subsetsOf(rule *kube.DestinationRule) []kube.Subset {
+	if rule == nil {
+		return nil
+	}
+	return rule.Subsets
+}
+
+func outboundCluster(
+	enc *xds.Encoder, s *kube.Service, port kube.Port, subset string, timeout time.Duration, sendUnhealthy bool,
+) *discovery.Resource {
+	name := subsetName(s, port.Number, subset)
+	c := &cluster.Cluster{
+		Name:                          name,
+		ConnectTimeout:                durationpb.New(timeout),
+		CircuitBreakers:               unlimitedBreakers(),
+		Metadata:                      serviceMetadata(s),
+		CommonLbConfig:                commonLB(sendUnhealthy),
+		TypedExtensionProtocolOptions: httpOptions(enc, port.Protocol),
+	}
+	if s.Headless {
+		c.ClusterDiscoveryType = &cluster.Cluster_Type{Type: cluster.Cluster_ORIGINAL_DST}
+		c.LbPolicy = cluster.Cluster_CLUSTER_PROVIDED
+	} else {
+		c.ClusterDiscoveryType = &cluster.Cluster_Type{Type: cluster.Cluster_EDS}
+		c.EdsClusterConfig = &cluster.Cluster_EdsClusterConfig{EdsConfig: adsSource(), ServiceName: name}
+		c.LbPolicy = cluster.Cluster_LEAST_REQUEST
+	}
+	return enc.Encode(name, c)
 }
 
 // commonLB turns Envoy's panic mode off if endpoints that are not ready are

@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"slices"
+
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpoint "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -10,17 +12,31 @@ import (
 	"github.com/xdsbench/xdsbench/controlplane/internal/xds"
 )
 
-// LoadAssignments returns one ClusterLoadAssignment per port of s. Headless
-// services have none.
+// Endpoints is what there is to know of a service's endpoints.
+type Endpoints struct {
+	Slices []*kube.EndpointSlice
+	Nodes  map[string]kube.Locality
+	Pods   map[string]*kube.Workload // by address; needed for subsets only
+}
+
+// LoadAssignments returns one ClusterLoadAssignment per port of s, and one per port
+// and subset of rule, which may be nil. Headless services have none.
 func LoadAssignments(
-	enc *xds.Encoder, s *kube.Service, parts []*kube.EndpointSlice, nodes map[string]kube.Locality,
+	enc *xds.Encoder, s *kube.Service, rule *kube.DestinationRule, known Endpoints,
 ) []*discovery.Resource {
 	if s.Headless {
 		return nil
 	}
-	out := make([]*discovery.Resource, 0, len(s.Ports))
+	out := make([]*discovery.Resource, 0, len(s.Ports)*(1+len(subsetsOf(rule))))
 	for _, port := range s.Ports {
-		out = append(out, LoadAssignment(enc, ClusterName(s, port.Number), kube.EndpointsOf(port, parts, nodes)))
+		endpoints := kube.EndpointsOf(port, known.Slices, known.Nodes)
+		out = append(out, LoadAssignment(enc, ClusterName(s, port.Number), endpoints))
+		for _, subset := range subsetsOf(rule) {
+			labeled := slices.DeleteFunc(slices.Clone(endpoints), func(e kube.Endpoint) bool {
+				return !known.Pods[e.Address].Labeled(subset.Labels)
+			})
+			out = append(out, LoadAssignment(enc, subsetName(s, port.Number, subset.Name), labeled))
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listener "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -28,36 +29,67 @@ const (
 // HTTPListener returns the listener that all HTTP services on a port share; its
 // route configuration decides which of them is meant.
 func HTTPListener(enc *xds.Encoder, port uint32) *discovery.Resource {
+	return outboundListener(enc, anyAddress, port, httpChain(enc, anyAddress, port))
+}
+
+func httpChain(enc *xds.Encoder, address string, port uint32) *listener.FilterChain {
 	name := RouteName(port)
-	manager := connectionManager(enc, "outbound_0.0.0.0_"+name)
+	manager := connectionManager(enc, "outbound_"+address+"_"+name)
 	manager.RouteSpecifier = &hcm.HttpConnectionManager_Rds{
 		Rds: &hcm.Rds{ConfigSource: adsSource(), RouteConfigName: name},
 	}
-	return outboundListener(enc, anyAddress, port, &listener.FilterChain{
+	return &listener.FilterChain{
 		Filters: []*listener.Filter{filter(enc, wellknown.HTTPConnectionManager, manager)},
-	})
+	}
 }
 
-// TCPListeners returns a listener per TCP port of s: on its cluster IP, or for a
-// headless service on all addresses. A service that still waits for its cluster
-// IP has none.
-func TCPListeners(enc *xds.Encoder, s *kube.Service) []*discovery.Resource {
-	address := s.Address
-	if s.Headless {
-		address = anyAddress
+// EgressListener returns the listener of an egress entry with a port. A TCP one
+// leads to a service, or nowhere if there is none.
+func EgressListener(enc *xds.Encoder, e *kube.Egress, to *kube.Service) *discovery.Resource {
+	switch {
+	case e.Protocol.IsHTTP():
+		return outboundListener(enc, e.Bind, e.Port, httpChain(enc, e.Bind, e.Port))
+	case to == nil:
+		return outboundListener(enc, e.Bind, e.Port, tcpChain(enc, blackHoleCluster))
+	default:
+		return outboundListener(enc, e.Bind, e.Port, tcpChain(enc, ClusterName(to, e.Port)))
 	}
-	if address == "" {
-		return nil
-	}
+}
+
+// TCPListeners returns the listeners of the TCP ports of s: one on its cluster IP,
+// or for a headless service one on the address of each usable endpoint. A service
+// that still waits for its cluster IP has none.
+func TCPListeners(
+	enc *xds.Encoder, s *kube.Service, parts []*kube.EndpointSlice, nodes map[string]kube.Locality,
+) []*discovery.Resource {
 	var out []*discovery.Resource
 	for _, port := range s.Ports {
 		if port.Protocol.IsHTTP() {
 			continue
 		}
+		addresses := []string{s.Address}
+		if s.Headless {
+			addresses = usableAddresses(kube.EndpointsOf(port, parts, nodes))
+		}
 		name := ClusterName(s, port.Number)
-		out = append(out, outboundListener(enc, address, port.Number, tcpChain(enc, name)))
+		for _, address := range addresses {
+			if address != "" {
+				out = append(out, outboundListener(enc, address, port.Number, tcpChain(enc, name)))
+			}
+		}
 	}
 	return out
+}
+
+func usableAddresses(endpoints []kube.Endpoint) []string {
+	var out []string
+	for _, e := range endpoints {
+		if e.Healthy {
+			out = append(out, e.Address)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // outboundListener does not bind: virtualOutbound hands over the connections

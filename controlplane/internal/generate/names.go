@@ -21,7 +21,12 @@ const (
 // ClusterName is the name of the cluster of a service port, and of its load
 // assignment.
 func ClusterName(s *kube.Service, port uint32) string {
-	return fmt.Sprintf("outbound|%d||%s", port, s.Hostname())
+	return subsetName(s, port, "")
+}
+
+// subsetName is the name of the cluster of a subset, and of its load assignment.
+func subsetName(s *kube.Service, port uint32, subset string) string {
+	return fmt.Sprintf("outbound|%d|%s|%s", port, subset, s.Hostname())
 }
 
 func inboundName(port uint32) string {

@@ -3,6 +3,7 @@ package generate
 import (
 	"cmp"
 	"net"
+	"net/http"
 	"slices"
 
 	route "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -18,44 +19,79 @@ import (
 type RouteTarget struct {
 	Service *kube.Service
 	Port    uint32
+	Rules   *kube.VirtualService // nil for one route to all of the service
 }
 
-// Route returns the route configuration of a port as a proxy in namespace sees
-// it: a virtual host per service, and one that lets unknown hosts through. A
-// name that is the port of no service gets the latter alone.
-func Route(enc *xds.Encoder, name, namespace string, targets []RouteTarget) *discovery.Resource {
+// RouteScope is which route configuration is meant, and for whom.
+type RouteScope struct {
+	Name         string
+	Namespace    string // of the proxy
+	RegistryOnly bool   // unknown hosts are not let through
+}
+
+// Route returns the route configuration of a port: a virtual host per service, and
+// one for unknown hosts. A name that is the port of no service gets the latter alone.
+func Route(enc *xds.Encoder, scope RouteScope, targets []RouteTarget) *discovery.Resource {
 	config := &route.RouteConfiguration{
-		Name:                           name,
+		Name:                           scope.Name,
 		ValidateClusters:               wrapperspb.Bool(false),
 		MaxDirectResponseBodySizeBytes: wrapperspb.UInt32(1 << 20),
 		IgnorePortInHostMatching:       true,
 	}
 	for _, target := range targets {
-		config.VirtualHosts = append(config.VirtualHosts, virtualHost(target, namespace))
+		config.VirtualHosts = append(config.VirtualHosts, virtualHost(target, scope.Namespace))
 	}
 	slices.SortFunc(config.GetVirtualHosts(), func(a, b *route.VirtualHost) int {
 		return cmp.Compare(a.GetName(), b.GetName())
 	})
-	config.VirtualHosts = append(config.VirtualHosts, &route.VirtualHost{
+	config.VirtualHosts = append(config.VirtualHosts, unknownHosts(scope.RegistryOnly))
+	return enc.Encode(scope.Name, config)
+}
+
+// unknownHosts is the virtual host of requests for no service of the mesh.
+func unknownHosts(registryOnly bool) *route.VirtualHost {
+	host := &route.VirtualHost{
 		Name:                       "allow_any",
 		Domains:                    []string{"*"},
 		IncludeRequestAttemptCount: true,
 		Routes:                     []*route.Route{prefixRoute("allow_any", passthroughCluster)},
-	})
-	return enc.Encode(name, config)
+	}
+	if registryOnly {
+		host.Name = "block_all"
+		host.Routes = []*route.Route{{
+			Name:   "block_all",
+			Match:  host.GetRoutes()[0].GetMatch(),
+			Action: &route.Route_DirectResponse{DirectResponse: &route.DirectResponseAction{Status: http.StatusBadGateway}},
+		}}
+	}
+	return host
 }
 
 func virtualHost(target RouteTarget, namespace string) *route.VirtualHost {
 	host := target.Service.Hostname()
 	number := decimal(target.Port)
-	r := prefixRoute("default", ClusterName(target.Service, target.Port))
-	r.Decorator = &route.Decorator{Operation: host + ":" + number + "/*"}
+	rules := []kube.HTTPRoute{{Name: "default"}}
+	if target.Rules != nil {
+		rules = target.Rules.Routes
+	}
+	var routes []*route.Route
+	for _, rule := range rules {
+		r := prefixRoute(rule.Name, subsetName(target.Service, target.Port, rule.Subset))
+		r.GetRoute().Timeout = durationpb.New(rule.Timeout)
+		r.Decorator = &route.Decorator{Operation: host + ":" + number + "/*"}
+		routes = append(routes, r)
+	}
 	return &route.VirtualHost{
-		Name:                       net.JoinHostPort(host, number),
+		Name:                       VirtualHostName(target.Service, target.Port),
 		Domains:                    domains(target.Service, namespace),
 		IncludeRequestAttemptCount: true,
-		Routes:                     []*route.Route{r},
+		Routes:                     routes,
 	}
+}
+
+// VirtualHostName is the name of the virtual host of a service port.
+func VirtualHostName(s *kube.Service, port uint32) string {
+	return net.JoinHostPort(s.Hostname(), decimal(port))
 }
 
 // domains are the names by which a client may call s: the full one, the ones

@@ -27,23 +27,22 @@ type sliceEndpoint struct {
 
 // NewEndpointSlice keeps of the object what can be sent: endpoints that are
 // terminating never, endpoints that are not ready only with sendUnhealthy. A
-// nil ready condition means ready and a nil terminating one not terminating
-// (Kubernetes EndpointConditions).
+// nil ready condition means ready (Kubernetes EndpointConditions). As in istiod, an
+// endpoint that is not ready and does not say that it is not terminating is.
 func NewEndpointSlice(object *discoveryv1.EndpointSlice, sendUnhealthy bool) *EndpointSlice {
 	s := &EndpointSlice{}
 	if object.AddressType == discoveryv1.AddressTypeFQDN {
 		return s
 	}
 	for i := range object.Ports {
-		// A nil number stands for all ports, for which there is no address.
-		if port := &object.Ports[i]; port.Port != nil {
-			s.ports = append(s.ports, slicePort{name: valueOf(port.Name, ""), number: uint32(*port.Port)})
-		}
+		// A nil number stands for all ports; as istiod sends it, it is port 0.
+		port := &object.Ports[i]
+		s.ports = append(s.ports, slicePort{name: valueOf(port.Name, ""), number: uint32(valueOf(port.Port, 0))})
 	}
 	for i := range object.Endpoints {
 		e := &object.Endpoints[i]
 		ready := valueOf(e.Conditions.Ready, true)
-		if valueOf(e.Conditions.Terminating, false) || !ready && !sendUnhealthy {
+		if valueOf(e.Conditions.Terminating, !ready) || !ready && !sendUnhealthy {
 			continue
 		}
 		for _, address := range e.Addresses {
@@ -111,6 +110,17 @@ func (e Endpoint) compare(other Endpoint) int {
 	)
 }
 
+// Addresses lists the addresses of the slice's endpoints.
+func (s *EndpointSlice) Addresses() []string {
+	var out []string
+	if s != nil {
+		for _, e := range s.endpoints {
+			out = append(out, e.address)
+		}
+	}
+	return out
+}
+
 // EndpointsOf collects the endpoints of a port, sorted, so that the result does
 // not depend on how they are spread over slices. An endpoint may be in several
 // slices for a while, and clients must deduplicate (Kubernetes, EndpointSlices,
@@ -120,7 +130,7 @@ func EndpointsOf(port Port, parts []*EndpointSlice, nodes map[string]Locality) [
 	for _, part := range parts {
 		// A slice's port has the name of the service's.
 		i := slices.IndexFunc(part.ports, func(p slicePort) bool { return p.name == port.Name })
-		if i < 0 || part.ports[i].number == 0 {
+		if i < 0 {
 			continue
 		}
 		for _, e := range part.endpoints {

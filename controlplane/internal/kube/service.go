@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,9 +14,9 @@ import (
 const clusterDomain = "cluster.local"
 
 // ExportToAnnotation names the namespaces to which a service is visible
-// (https://istio.io/latest/docs/reference/config/annotations/). Only the value
-// "~", which means none, is supported; with any other the service is visible to
-// all.
+// (https://istio.io/latest/docs/reference/config/annotations/), separated by
+// commas: "." is the service's own, "*" all, "~" none. Without it a service is
+// visible to all.
 const ExportToAnnotation = "networking.istio.io/exportTo"
 
 // Service is what proxies can see of a Service.
@@ -28,6 +29,8 @@ type Service struct {
 	// Hidden services are in no proxy's outbound configuration; their own pods
 	// still get inbound listeners for them, as from istiod.
 	Hidden bool
+	// ExportTo are the namespaces whose proxies see the service; nil for all.
+	ExportTo []string
 }
 
 // Port is a port of a service.
@@ -61,8 +64,8 @@ func NewService(object *corev1.Service) *Service {
 		Name:     types.NamespacedName{Namespace: object.Namespace, Name: object.Name},
 		Headless: object.Spec.ClusterIP == corev1.ClusterIPNone,
 		Selector: object.Spec.Selector,
-		Hidden:   object.Annotations[ExportToAnnotation] == "~",
 	}
+	s.export(object.Annotations[ExportToAnnotation])
 	if !s.Headless {
 		s.Address = object.Spec.ClusterIP
 	}
@@ -102,6 +105,10 @@ func protocolOf(port *corev1.ServicePort) Protocol {
 	if port.AppProtocol != nil {
 		name = *port.AppProtocol
 	}
+	return protocolNamed(name)
+}
+
+func protocolNamed(name string) Protocol {
 	switch strings.ToLower(name) {
 	case "http":
 		return HTTP
@@ -110,6 +117,39 @@ func protocolOf(port *corev1.ServicePort) Protocol {
 	default:
 		return TCP
 	}
+}
+
+// export takes the value of the annotation.
+func (s *Service) export(value string) {
+	var namespaces []string
+	for item := range strings.SplitSeq(value, ",") {
+		switch item = strings.TrimSpace(item); item {
+		case "":
+		case "*":
+			return
+		case "~":
+			s.Hidden = true
+			return
+		case ".":
+			namespaces = append(namespaces, s.Name.Namespace)
+		default:
+			namespaces = append(namespaces, item)
+		}
+	}
+	slices.Sort(namespaces)
+	s.ExportTo = slices.Compact(namespaces)
+}
+
+// ExportedTo tells whether the proxies of a namespace may see the service.
+func (s *Service) ExportedTo(namespace string) bool {
+	return !s.Hidden && (s.ExportTo == nil || slices.Contains(s.ExportTo, namespace))
+}
+
+// ListenerPerEndpoint tells whether proxies have a listener for each endpoint of
+// the service: with no cluster IP to listen on, only the endpoints' addresses
+// tell the TCP connections of one service from those of another.
+func (s *Service) ListenerPerEndpoint() bool {
+	return s.Headless && slices.ContainsFunc(s.Ports, func(p Port) bool { return !p.Protocol.IsHTTP() })
 }
 
 // Hostname is the fully qualified name of the service.

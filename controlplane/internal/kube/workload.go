@@ -52,5 +52,10 @@ func (w *Workload) Port(p Port) uint32 {
 	return p.Target
 }
 
+// Labeled tells whether w, which may be nil, has all of some labels.
+func (w *Workload) Labeled(with map[string]string) bool {
+	return len(with) == 0 || w != nil && labels.SelectorFromSet(with).Matches(w.labels)
+}
+
 // Namespace is the pod's.
 func (w *Workload) Namespace() string { return w.namespace }

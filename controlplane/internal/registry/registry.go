@@ -34,6 +34,7 @@ type Registry struct {
 	services map[types.NamespacedName]*service
 	nodes    map[string]kube.Locality // replaced, not altered, once there is a listener
 	pods     map[string]pod           // by address
+	config   config
 }
 
 // service is a service and the slices that belong to it; either may come first.
@@ -57,6 +58,7 @@ func New(sendUnhealthy bool, m *metrics.Metrics) *Registry {
 		services:      make(map[types.NamespacedName]*service),
 		nodes:         make(map[string]kube.Locality),
 		pods:          make(map[string]pod),
+		config:        newConfig(),
 	}
 }
 
@@ -125,8 +127,9 @@ func (r *Registry) setService(name types.NamespacedName, definition *kube.Servic
 }
 
 // setSlice adds, changes or, if next is nil, removes a slice of a service. A
-// service's first endpoints need a full push, as in istiod; emptying a service
-// and filling it again does not.
+// service's first endpoints need a full push, as in istiod, and so does every
+// change of endpoints that have listeners; emptying another service and filling
+// it again does not.
 func (r *Registry) setSlice(owner types.NamespacedName, slice string, next *kube.EndpointSlice) {
 	r.apply(func() *Update {
 		s := r.serviceLocked(owner)
@@ -141,6 +144,10 @@ func (r *Registry) setSlice(owner types.NamespacedName, slice string, next *kube
 			return nil
 		}
 		u := &Update{Endpoints: sets.New(owner), Reasons: map[string]int{ReasonEndpoint: 1}}
+		if s.definition.ListenerPerEndpoint() {
+			u.Reasons = map[string]int{ReasonHeadless: 1}
+			u.Full, u.Services = true, sets.New(owner)
+		}
 		if !s.hadEndpoints && !next.Empty() {
 			s.hadEndpoints = true
 			u.Full, u.Services = true, sets.New(owner)
@@ -190,6 +197,7 @@ func (r *Registry) setPod(previous, object *corev1.Pod) {
 	r.mu.Unlock()
 	if listener != nil && (before == nil || before.Key != next.Key) {
 		listener.WorkloadChanged(address)
+		r.relabel(address)
 	}
 }
 
@@ -215,6 +223,10 @@ type View struct {
 	Definitions map[types.NamespacedName]*kube.Service
 	Slices      map[types.NamespacedName][]*kube.EndpointSlice
 	Nodes       map[string]kube.Locality
+	Rules       map[types.NamespacedName]*kube.DestinationRule
+	Routes      map[types.NamespacedName]*kube.VirtualService
+	Pods        map[string]*kube.Workload // by address, of services with subsets
+	Sidecars    map[string]*kube.Sidecar  // by namespace; it must not be altered
 }
 
 // View returns the state of the services that an update names.
@@ -222,12 +234,17 @@ func (r *Registry) View(u *Update) View {
 	v := View{
 		Definitions: make(map[types.NamespacedName]*kube.Service, len(u.Services)),
 		Slices:      make(map[types.NamespacedName][]*kube.EndpointSlice, len(u.Services)),
+		Rules:       make(map[types.NamespacedName]*kube.DestinationRule),
+		Routes:      make(map[types.NamespacedName]*kube.VirtualService),
+		Pods:        make(map[string]*kube.Workload),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v.Nodes = r.nodes
-	for _, names := range []Names{u.Services, u.Endpoints} {
+	v.Sidecars = r.config.sidecars
+	for _, names := range []Names{u.Services, u.Endpoints, u.Routes} {
 		for name := range names {
+			r.addConfigLocked(&v, name)
 			if s := r.services[name]; s != nil {
 				v.Definitions[name] = s.definition
 				v.Slices[name] = slices.Collect(maps.Values(s.slices))

@@ -10,7 +10,9 @@ import (
 // Reasons of a push, as istiod labels pilot_push_triggers.
 const (
 	ReasonEndpoint = "endpoint"
+	ReasonHeadless = "headlessendpoint"
 	ReasonService  = "service"
+	ReasonConfig   = "config"
 	ReasonProxy    = "proxy"
 	ReasonGlobal   = "global"
 )
@@ -23,6 +25,7 @@ type Update struct {
 	Full      bool  // proxies need more than EDS
 	Services  Names // definitions that changed, appeared or went
 	Endpoints Names // services whose endpoints changed
+	Routes    Names // services of which only routes changed
 	Reasons   map[string]int
 }
 
@@ -32,6 +35,7 @@ func (u *Update) Merge(other *Update) *Update {
 		Full:      u.Full || other.Full,
 		Services:  u.Services.Union(other.Services),
 		Endpoints: u.Endpoints.Union(other.Endpoints),
+		Routes:    u.Routes.Union(other.Routes),
 		Reasons:   SumReasons(u.Reasons, other.Reasons),
 	}
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 // is one per cluster, under the same name, unless the service is headless.
 type service struct {
 	definition *kube.Service
+	rule       *kube.DestinationRule // nil for none
+	routes     *kube.VirtualService  // nil for none
+	routed     *kube.Service         // of which there are routes; the definition, unless hidden or lost
 	clusters   []*discovery.Resource
 	listeners  []*discovery.Resource
 }
@@ -27,7 +31,12 @@ type service struct {
 // brings proxies from the one to the other. The request is nil if no proxy
 // would see a difference. With sendUnhealthy, endpoints that are not ready are
 // among those of view.
-func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bool) (*Snapshot, *PushRequest, error) {
+//
+// lose, which may be nil, tells as an injected fault whether the update of some
+// resources of a service, all of one type, is lost until the service's next one.
+func (s *Snapshot) Next(
+	u *registry.Update, view registry.View, sendUnhealthy bool, lose func(xds.Type, ...string) bool,
+) (*Snapshot, *PushRequest, error) {
 	enc := &xds.Encoder{}
 	next := &Snapshot{
 		number:      s.number + 1,
@@ -41,7 +50,6 @@ func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bo
 		Reasons:   u.Reasons,
 		Clusters:  sets.New[string](),
 		Endpoints: sets.New[string](),
-		Listeners: sets.New[string](),
 	}
 	for name := range u.Endpoints.Difference(u.Services) {
 		next.refreshEndpoints(enc, request, view, name)
@@ -51,8 +59,15 @@ func (s *Snapshot) Next(u *registry.Update, view registry.View, sendUnhealthy bo
 		for name := range u.Services {
 			next.redefine(enc, request, view, name, sendUnhealthy)
 		}
-		next.routing = newRouting(enc, next.services)
-		request.Listeners = s.listeners.names().Difference(next.listeners.names())
+		for name := range u.Routes.Difference(u.Services) {
+			next.reroute(view, name)
+		}
+		if lose != nil {
+			for _, name := range slices.SortedFunc(maps.Keys(u.Services.Union(u.Routes)), compareNames) {
+				next.lose(request, s.services[name], name, lose)
+			}
+		}
+		next.routing = newRouting(next.number, next.services, view.Sidecars)
 	}
 	if err := enc.Err(); err != nil {
 		return nil, nil, err
@@ -82,20 +97,37 @@ func (s *Snapshot) redefine(
 		delete(s.services, name)
 		return
 	}
-	after := &service{definition: definition}
+	after := &service{definition: definition, rule: view.Rules[name], routes: view.Routes[name]}
 	s.services[name] = after
 	if definition.Hidden {
 		return
 	}
-	after.clusters = generate.Clusters(enc, definition, sendUnhealthy)
-	after.listeners = generate.TCPListeners(enc, definition)
+	after.routed = definition
+	after.clusters = generate.Clusters(enc, definition, after.rule, sendUnhealthy)
+	after.listeners = generate.TCPListeners(enc, definition, view.Slices[name], view.Nodes)
 	for _, c := range after.clusters {
 		request.Clusters.Insert(c.GetName())
 	}
-	for _, a := range generate.LoadAssignments(enc, definition, view.Slices[name], view.Nodes) {
+	for _, a := range after.loadAssignments(enc, view) {
 		request.Endpoints.Insert(a.GetName())
 		s.assignments[a.GetName()] = a
 	}
+}
+
+// reroute replaces the routes to a service.
+func (s *Snapshot) reroute(view registry.View, name types.NamespacedName) {
+	if before := s.services[name]; before != nil {
+		after := *before
+		after.routes = view.Routes[name]
+		s.services[name] = &after
+	}
+}
+
+func (s *service) loadAssignments(enc *xds.Encoder, view registry.View) []*discovery.Resource {
+	name := s.definition.Name
+	return generate.LoadAssignments(enc, s.definition, s.rule, generate.Endpoints{
+		Slices: view.Slices[name], Nodes: view.Nodes, Pods: view.Pods,
+	})
 }
 
 // refreshEndpoints replaces the load assignments of a service. It uses the
@@ -108,7 +140,7 @@ func (s *Snapshot) refreshEndpoints(
 	if known == nil || known.definition.Hidden || view.Definitions[name] == nil {
 		return
 	}
-	for _, a := range generate.LoadAssignments(enc, known.definition, view.Slices[name], view.Nodes) {
+	for _, a := range known.loadAssignments(enc, view) {
 		if s.assignments[a.GetName()].GetVersion() != a.GetVersion() {
 			request.Endpoints.Insert(a.GetName())
 			s.assignments[a.GetName()] = a

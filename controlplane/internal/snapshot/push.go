@@ -17,7 +17,6 @@ type PushRequest struct {
 
 	Clusters  sets.Set[string] // CDS names of changed services, present or gone
 	Endpoints sets.Set[string] // EDS names to send to their subscribers
-	Listeners sets.Set[string] // LDS names that are gone
 }
 
 // Merge returns a request that covers both. It keeps the older start, so that
@@ -29,6 +28,5 @@ func (p *PushRequest) Merge(newer *PushRequest) *PushRequest {
 		Reasons:   registry.SumReasons(p.Reasons, newer.Reasons),
 		Clusters:  p.Clusters.Union(newer.Clusters),
 		Endpoints: p.Endpoints.Union(newer.Endpoints),
-		Listeners: p.Listeners.Union(newer.Listeners),
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	discovery "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/xdsbench/xdsbench/controlplane/internal/generate"
 	"github.com/xdsbench/xdsbench/controlplane/internal/kube"
@@ -17,95 +16,64 @@ import (
 // routing is the part of a state that only full pushes change: clusters,
 // listeners and routes. It is immutable, except for memos.
 type routing struct {
-	clusters  table // without inbound ones
-	listeners table // without virtualInbound
+	number    uint64
+	sorted    []*service
+	selectors map[string][]*kube.Service // services with a selector, by namespace
+	sidecars  map[string]*kube.Sidecar   // by namespace
+	scoped    bool                       // what proxies see depends on their namespace
 
-	targets   map[string][]generate.RouteTarget // HTTP services by route name
-	selectors map[string][]*kube.Service        // services with a selector, by namespace
-
-	inbound        memo[string, *Inbound] // by key of the workload
-	routes         memo[routeKey, *discovery.Resource]
-	bySubscription memo[routesKey, *xds.Bundle]
+	views   memo[string, *view] // by namespace
+	inbound memo[inboundKey, *Inbound]
 }
 
-type routeKey struct{ name, namespace string }
+// rootNamespace is where a Sidecar object is for the namespaces without one;
+// istiod's default.
+const rootNamespace = "istio-system"
 
-type routesKey struct {
-	subscription *xds.NameSet
-	namespace    string
+type inboundKey struct {
+	workload string // its key
+	view     *view
 }
 
-// table is a list of resources in the order in which they are sent, and by
-// name.
-type table struct {
-	list   []*discovery.Resource
-	byName map[string]*discovery.Resource
-}
-
-// add appends those resources whose names are not taken.
-func (t *table) add(resources ...*discovery.Resource) {
-	if t.byName == nil {
-		t.byName = make(map[string]*discovery.Resource)
-	}
-	for _, r := range resources {
-		if t.byName[r.GetName()] == nil {
-			t.byName[r.GetName()] = r
-			t.list = append(t.list, r)
-		}
-	}
-}
-
-func (t *table) names() sets.Set[string] { return sets.KeySet(t.byName) }
-
-// find returns the resources with some names, and the names that have none.
-func (t *table) find(names sets.Set[string]) (found []*discovery.Resource, gone []string) {
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if r := t.byName[name]; r != nil {
-			found = append(found, r)
-		} else {
-			gone = append(gone, name)
-		}
-	}
-	return found, gone
-}
-
-func newRouting(enc *xds.Encoder, services map[types.NamespacedName]*service) *routing {
+// newRouting builds the view that all proxies share. If they do not share one,
+// the views are built when the first proxy of each namespace needs its own.
+func newRouting(number uint64, services map[types.NamespacedName]*service, sidecars map[string]*kube.Sidecar) *routing {
 	r := &routing{
-		targets:   make(map[string][]generate.RouteTarget),
-		selectors: make(map[string][]*kube.Service),
+		number: number, selectors: make(map[string][]*kube.Service),
+		sidecars: sidecars, scoped: len(sidecars) > 0,
 	}
-	names := slices.SortedFunc(maps.Keys(services), func(a, b types.NamespacedName) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	r.sorted = slices.SortedFunc(maps.Values(services), func(a, b *service) int {
+		return compareNames(a.definition.Name, b.definition.Name)
 	})
-	for _, name := range names {
-		r.addService(enc, services[name])
+	for _, s := range r.sorted {
+		if len(s.definition.Selector) > 0 {
+			namespace := s.definition.Name.Namespace
+			r.selectors[namespace] = append(r.selectors[namespace], s.definition)
+		}
+		r.scoped = r.scoped || s.definition.ExportTo != nil
 	}
-	// After the HTTP listeners, which take precedence over a headless TCP service
-	// where both listen on all addresses of a port.
-	for _, name := range names {
-		r.listeners.add(services[name].listeners...)
+	if !r.scoped {
+		r.view("")
 	}
-	r.clusters.add(generate.StaticClusters(enc)...)
-	r.listeners.add(generate.VirtualOutbound(enc))
 	return r
 }
 
-func (r *routing) addService(enc *xds.Encoder, s *service) {
-	r.clusters.add(s.clusters...)
-	if len(s.definition.Selector) > 0 {
-		namespace := s.definition.Name.Namespace
-		r.selectors[namespace] = append(r.selectors[namespace], s.definition)
+func compareNames(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// view returns what the proxies of a namespace see.
+func (r *routing) view(namespace string) *view {
+	if !r.scoped {
+		namespace = ""
 	}
-	for _, port := range s.definition.Ports {
-		if s.definition.Hidden || !port.Protocol.IsHTTP() {
-			continue
-		}
-		name := generate.RouteName(port.Number)
-		if r.targets[name] == nil {
-			r.listeners.add(generate.HTTPListener(enc, port.Number))
-		}
-		r.targets[name] = append(r.targets[name], generate.RouteTarget{Service: s.definition, Port: port.Number})
-	}
+	return r.views.get(namespace, func() *view {
+		sidecar := cmp.Or(r.sidecars[namespace], r.sidecars[rootNamespace])
+		visible := slices.DeleteFunc(slices.Clone(r.sorted), func(s *service) bool {
+			return !s.definition.ExportedTo(namespace) || !sidecar.Sees(s.definition)
+		})
+		return newView(viewID{number: r.number, namespace: namespace}, visible, sidecar)
+	})
 }
 
 // Inbound is the configuration that depends on the proxy's own workload. Proxies
@@ -114,15 +82,16 @@ type Inbound struct {
 	Clusters  *xds.Bundle // all clusters of the proxy
 	Listeners *xds.Bundle // all its listeners
 
-	own []*discovery.Resource // inbound clusters
+	view *view
+	own  []*discovery.Resource // inbound clusters
 }
 
-// Inbound returns the configuration of a workload's proxy; w is nil if the
-// proxy's pod is not known.
-func (r *routing) Inbound(w *kube.Workload) *Inbound {
-	var key string
+// Inbound returns the configuration of a workload's proxy in a namespace; w is
+// nil if the proxy's pod is not known.
+func (r *routing) Inbound(w *kube.Workload, namespace string) *Inbound {
+	key := inboundKey{view: r.view(namespace)}
 	if w != nil {
-		key = w.Key
+		key.workload = w.Key
 	}
 	return r.inbound.get(key, func() *Inbound {
 		enc := &xds.Encoder{}
@@ -130,63 +99,65 @@ func (r *routing) Inbound(w *kube.Workload) *Inbound {
 		if w != nil {
 			ports = generate.InboundPorts(w, r.selectors[w.Namespace()])
 		}
-		in := &Inbound{}
+		in := &Inbound{view: key.view}
 		for _, port := range ports {
 			in.own = append(in.own, generate.InboundCluster(enc, port))
 		}
-		in.Clusters = xds.NewBundle(r.clusters.list, in.own)
-		in.Listeners = xds.NewBundle(r.listeners.list, []*discovery.Resource{generate.VirtualInbound(enc, ports)})
+		in.Clusters = xds.NewBundle(in.view.clusters.list, in.own)
+		in.Listeners = xds.NewBundle(in.view.listeners.list, []*discovery.Resource{generate.VirtualInbound(enc, ports)})
 		return in
 	})
 }
 
 // ChangedClusters returns the Delta CDS content, and the removed names, of a push
 // to a proxy that had the clusters of before, which may be nil, and now has those
-// of after: the clusters of changed services, and the inbound ones that differ.
-func (r *routing) ChangedClusters(p *PushRequest, before, after *Inbound) (*xds.Bundle, []string) {
-	content := &xds.Bundle{}
-	changed, removed := r.clusters.find(p.Clusters)
-	content.Add(changed...)
-	if before == after {
-		return content, removed
+// of in: the clusters of changed services, those that entered or left the scope,
+// and the inbound ones that differ.
+func (in *Inbound) ChangedClusters(p *PushRequest, before *Inbound) (*xds.Bundle, []string) {
+	if before == in {
+		change := in.view.change(p, in.view)
+		return change.content, change.removed
 	}
+	var earlier *view
 	known := make(map[string]string)
 	if before != nil {
+		earlier = before.view
 		for _, c := range before.own {
 			known[c.GetName()] = c.GetVersion()
 		}
 	}
-	for _, c := range after.own {
+	change := in.view.change(p, earlier)
+	var own []*discovery.Resource
+	for _, c := range in.own {
 		if known[c.GetName()] != c.GetVersion() {
-			content.Add(c)
+			own = append(own, c)
 		}
 		delete(known, c.GetName())
 	}
-	return content, append(removed, slices.Sorted(maps.Keys(known))...)
+	if len(own)+len(known) == 0 {
+		return change.content, change.removed
+	}
+	return xds.NewBundle(change.content.Resources, own),
+		slices.Concat(change.removed, slices.Sorted(maps.Keys(known)))
 }
 
-// GoneListeners lists the listeners that a push removes.
-func (r *routing) GoneListeners(p *PushRequest) []string {
-	_, gone := r.listeners.find(p.Listeners)
-	return gone
+// GoneListeners lists the listeners of before, which may be nil, that in does not
+// have.
+func (in *Inbound) GoneListeners(before *Inbound) []string {
+	if before == nil {
+		return nil
+	}
+	return in.view.goneListeners(before.view)
 }
 
 // Routes returns the route configurations of a subscription, built once for
 // the proxies of a namespace that share it.
 func (r *routing) Routes(subscription *xds.NameSet, namespace string) *xds.Bundle {
-	return r.bySubscription.get(routesKey{subscription, namespace}, func() *xds.Bundle {
-		return r.RoutesNamed(subscription.Names(), namespace)
-	})
+	return r.view(namespace).routesOf(subscription, namespace)
 }
 
 // RoutesNamed returns some route configurations as proxies of a namespace see
 // them.
 func (r *routing) RoutesNamed(names []string, namespace string) *xds.Bundle {
-	list := make([]*discovery.Resource, 0, len(names))
-	for _, name := range names {
-		list = append(list, r.routes.get(routeKey{name, namespace}, func() *discovery.Resource {
-			return generate.Route(&xds.Encoder{}, name, namespace, r.targets[name])
-		}))
-	}
-	return xds.NewBundle(list)
+	return r.view(namespace).routesNamed(names, namespace)
 }
