@@ -70,7 +70,8 @@ func planFor(base *profiles.Profile, kinds []string, repeat int) (*plan, error) 
 		}
 		adapt(&entry, base)
 		if err := alone(profile, entry); err != nil {
-			p.skipped = append(p.skipped, Skipped{kind, err.Error()})
+			reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("churn[0].kind: %q: ", kind))
+			p.skipped = append(p.skipped, Skipped{kind, reason})
 			continue
 		}
 		entry.Start.Duration = time.Duration(len(entries)) * p.window
