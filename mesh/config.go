@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -195,7 +194,11 @@ func (b *configBuilder) destinationRule() ConfigObject {
 		spec["subsets"] = subsets()
 	}
 	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", spec)
-	for _, state := range slices.Concat(b.service.states, b.service.subsetStates(versions()...)) {
+	// Only names: the states may be changing, as endpoints are written beside this.
+	for i := range b.service.states {
+		c.expect(xds.CDS, b.service.states[i].Name, event.MarkState(b.generation), event.Present, b.service.audience)
+	}
+	for _, state := range b.service.subsetStates(versions()...) {
 		c.expect(xds.CDS, state.Name, event.MarkState(b.generation), event.Present, b.service.audience)
 	}
 	return c

@@ -42,7 +42,7 @@ func demoControlPlane(t *testing.T) (xdsAddress string) {
 			Ports: []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}},
 			Endpoints: []discoveryv1.Endpoint{
 				{Addresses: []string{"10.1.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}},
-				{Addresses: []string{"10.1.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false)}},
+				{Addresses: []string{"10.1.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: new(false), Terminating: new(false)}},
 			},
 		}, create)
 	}
