@@ -98,9 +98,9 @@ func (p *proxy) ack(m *resource.Response, r *event.Response, s *resource.Step) {
 	state.rejected = resource.Key{}
 	r.Duplicates, r.OutOfOrder, r.States = s.Duplicates, s.OutOfOrder, s.States
 	r.ChangedBytes = s.ChangedBytes
-	p.send(p.dialect.answer(p, r.Type, ""))
 	c := &p.fleet.count
-	c.acks.Add(1)
+	c.acks.Add(1) // before the control plane can know of it
+	p.send(p.dialect.answer(p, r.Type, ""))
 	if s.OutOfOrder > 0 {
 		c.outOfOrder.Add(int64(s.OutOfOrder))
 	}
