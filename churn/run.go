@@ -120,31 +120,39 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	return stats, nil
 }
 
-// assign gives each service, with all of its steps, to a worker; and services that are
-// written in one order to the same one.
+// assign gives each service, with all of its steps, to a worker: what one service holds is
+// changed and read by one goroutine.
 func assign(cfg Config) ([]*worker, error) {
 	if cfg.Schedule == nil || cfg.Mesh == nil || cfg.Client == nil || cfg.Sink == nil {
 		return nil, errors.New("churn: Client, Schedule, Mesh and Sink are all needed")
 	}
-	byUnit := map[string]*worker{}
+	byService := map[string]*worker{}
 	var workers []*worker
+	namespaced := map[string]*job{} // by service, what makes its namespace
 	for i := range cfg.Schedule.Steps {
 		step := &cfg.Schedule.Steps[i]
 		service := cfg.Mesh.Service(step.Service)
 		if service == nil && step.change.needsService() {
 			return nil, fmt.Errorf("churn: service %s is not in the mesh: run the schedule on the mesh it was planned for", step.Service)
 		}
-		w, ok := byUnit[step.unit]
+		w, ok := byService[step.Service]
 		if !ok {
-			if len(byUnit) < cfg.Workers {
+			if len(byService) < cfg.Workers {
 				workers = append(workers, newWorker(cfg))
 			}
-			w = workers[len(byUnit)%cfg.Workers]
-			byUnit[step.unit] = w
+			w = workers[len(byService)%cfg.Workers]
+			byService[step.Service] = w
 		}
 		j := &job{step: step, service: service}
 		if len(step.joins) > 0 {
 			j.created = make(chan struct{})
+			if before := namespaced[step.Service]; before != nil {
+				j.after = before.written
+			}
+		}
+		if step.Name == stepNamespace && step.creates {
+			j.written = make(chan struct{})
+			namespaced[step.Service] = j
 		}
 		w.jobs = append(w.jobs, j)
 	}

@@ -69,7 +69,8 @@ type Step struct {
 	Offset time.Duration
 
 	change change
-	// unit is what the write is made in one order with, the service or more.
+	// unit is what must be in place before the write, if it failed: the writes of the same
+	// unit.
 	unit string
 	// creates says that the object does not exist before the write.
 	creates bool

@@ -17,6 +17,9 @@ type job struct {
 	// created is closed when the pods that the step adds have been written, or
 	// tried; nil if it adds none.
 	created chan struct{}
+	// written is closed when the step has been made, or tried; nil if nobody waits for it.
+	// after is that of the step that makes the namespace of the pods; nil if it exists.
+	written, after chan struct{}
 }
 
 // worker makes all steps of some services, in order.
@@ -82,7 +85,11 @@ func (w *worker) steps(ctx, writing context.Context, gone chan<- *Step) error {
 				return nil
 			}
 		}
-		if err := w.issue(writing, j); err != nil {
+		err := w.issue(writing, j)
+		if j.written != nil {
+			close(j.written)
+		}
+		if err != nil {
 			return err
 		}
 		if len(j.step.leaves)+len(j.step.swept) > 0 {

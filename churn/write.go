@@ -80,6 +80,13 @@ func (c *companion) create(ctx, writing context.Context, jobs []*job) {
 		if !sleepUntil(ctx, c.cfg.Clock, scheduled.Add(-companionLead)) {
 			return
 		}
+		if j.after != nil {
+			select {
+			case <-j.after:
+			case <-ctx.Done():
+				return
+			}
+		}
 		c.createAccount(writing, j)
 		c.createPods(writing, j.step)
 		close(j.created)
