@@ -33,7 +33,7 @@ func stores(cfg Config) map[string]store {
 	}
 	if cfg.Dynamic != nil {
 		for _, kind := range mesh.ConfigKinds() {
-			all[string(kind)] = untyped{cfg.Dynamic.Resource(mesh.ResourceOf(kind))}
+			all[string(kind)] = untyped{cfg.Dynamic.Resource(kind.Resource())}
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,49 +20,56 @@ const (
 	VirtualService      ConfigKind = "virtual-service"
 	DestinationRule     ConfigKind = "destination-rule"
 	Sidecar             ConfigKind = "sidecar"
-	ServiceEntry        ConfigKind = "service-entry"
-	AuthorizationPolicy ConfigKind = "authorization-policy"
+	serviceEntry        ConfigKind = "service-entry"
+	authorizationPolicy ConfigKind = "authorization-policy"
 	PeerAuthentication  ConfigKind = "peer-authentication"
-	EnvoyFilter         ConfigKind = "envoy-filter"
+	envoyFilter         ConfigKind = "envoy-filter"
 	Telemetry           ConfigKind = "telemetry"
-	Gateway             ConfigKind = "gateway"
+	gateway             ConfigKind = "gateway"
 )
 
 // ConfigKinds lists the kinds, those first that are for one service.
 func ConfigKinds() []ConfigKind {
 	return []ConfigKind{
-		VirtualService, DestinationRule, ServiceEntry, AuthorizationPolicy, EnvoyFilter, Gateway,
+		VirtualService, DestinationRule, serviceEntry, authorizationPolicy, envoyFilter, gateway,
 		Sidecar, PeerAuthentication, Telemetry,
 	}
 }
 
-// ResourceOf returns what objects of a kind are served as.
-func ResourceOf(kind ConfigKind) schema.GroupVersionResource {
-	of := func(group, version, resource string) schema.GroupVersionResource {
-		return schema.GroupVersionResource{Group: group + ".istio.io", Version: version, Resource: resource}
+// served is how Istio's API serves a kind: the name of its objects' kind, and of the
+// resource. https://istio.io/latest/docs/reference/config/
+func (k ConfigKind) served() (kind string, resource schema.GroupVersionResource) {
+	of := func(kind, group, version, resource string) (string, schema.GroupVersionResource) {
+		return kind, schema.GroupVersionResource{Group: group + ".istio.io", Version: version, Resource: resource}
 	}
-	switch kind {
+	switch k {
 	case VirtualService:
-		return of("networking", "v1", "virtualservices")
+		return of("VirtualService", "networking", "v1", "virtualservices")
 	case DestinationRule:
-		return of("networking", "v1", "destinationrules")
+		return of("DestinationRule", "networking", "v1", "destinationrules")
 	case Sidecar:
-		return of("networking", "v1", "sidecars")
-	case ServiceEntry:
-		return of("networking", "v1", "serviceentries")
-	case AuthorizationPolicy:
-		return of("security", "v1", "authorizationpolicies")
+		return of("Sidecar", "networking", "v1", "sidecars")
+	case serviceEntry:
+		return of("ServiceEntry", "networking", "v1", "serviceentries")
+	case authorizationPolicy:
+		return of("AuthorizationPolicy", "security", "v1", "authorizationpolicies")
 	case PeerAuthentication:
-		return of("security", "v1", "peerauthentications")
-	case EnvoyFilter:
-		return of("networking", "v1alpha3", "envoyfilters")
+		return of("PeerAuthentication", "security", "v1", "peerauthentications")
+	case envoyFilter:
+		return of("EnvoyFilter", "networking", "v1alpha3", "envoyfilters")
 	case Telemetry:
-		return of("telemetry", "v1", "telemetries")
-	case Gateway:
-		return of("networking", "v1", "gateways")
+		return of("Telemetry", "telemetry", "v1", "telemetries")
+	case gateway:
+		return of("Gateway", "networking", "v1", "gateways")
 	default:
-		return schema.GroupVersionResource{}
+		return "", schema.GroupVersionResource{}
 	}
+}
+
+// Resource returns what objects of the kind are served as; zero if there is no such kind.
+func (k ConfigKind) Resource() schema.GroupVersionResource {
+	_, resource := k.served()
+	return resource
 }
 
 // OfNamespace reports whether there is one object of the kind in a namespace; of the
@@ -94,7 +102,7 @@ func (m *Mesh) HasConfig(kind ConfigKind, s *Service) bool { return m.settled[ki
 // ConfigObject returns the object of a kind for a service, or for its namespace, in a
 // generation, from 0. It fails if the service cannot have one.
 func (m *Mesh) ConfigObject(kind ConfigKind, s *Service, generation int) (ConfigObject, error) {
-	b := configBuilder{service: s, generation: generation, id: string(kind) + "-" + s.name}
+	b := configBuilder{kind: kind, service: s, generation: generation, id: string(kind) + "-" + s.name}
 	if kind.OfNamespace() {
 		b.id = string(kind) + "-" + s.namespace
 		first := m.Namespaces[0].Name
@@ -111,17 +119,17 @@ func (m *Mesh) ConfigObject(kind ConfigKind, s *Service, generation int) (Config
 		return b.destinationRule(), nil
 	case Sidecar:
 		return b.sidecar(), nil
-	case ServiceEntry:
+	case serviceEntry:
 		return b.serviceEntry(), nil
-	case AuthorizationPolicy:
+	case authorizationPolicy:
 		return b.authorizationPolicy(), nil
 	case PeerAuthentication:
 		return b.peerAuthentication(), nil
-	case EnvoyFilter:
+	case envoyFilter:
 		return b.envoyFilter(), nil
 	case Telemetry:
 		return b.telemetry(), nil
-	case Gateway:
+	case gateway:
 		return b.gateway()
 	default:
 		return ConfigObject{}, fmt.Errorf("config kind %q: there is no such kind", kind)
@@ -138,6 +146,7 @@ const (
 type object = map[string]any
 
 type configBuilder struct {
+	kind       ConfigKind
 	service    *Service
 	generation int
 	id, mark   string
@@ -145,15 +154,16 @@ type configBuilder struct {
 }
 
 // config makes the object, in the service's namespace.
-func (b *configBuilder) config(group, version, kind, resource string, spec object) ConfigObject {
+func (b *configBuilder) config(spec object) ConfigObject {
+	kind, resource := b.kind.served()
 	labels := object{}
 	for k, v := range b.service.shared.labels {
 		labels[k] = v
 	}
 	return ConfigObject{
-		Resource: schema.GroupVersionResource{Group: group, Version: version, Resource: resource},
+		Resource: resource,
 		Object: &unstructured.Unstructured{Object: object{
-			"apiVersion": group + "/" + version,
+			"apiVersion": resource.GroupVersion().String(),
 			"kind":       kind,
 			"metadata":   object{"name": configPrefix + b.id, "namespace": b.service.namespace, "labels": labels},
 			"spec":       spec,
@@ -175,7 +185,7 @@ func (b *configBuilder) expectMark(c *ConfigObject, t xds.Type, to *event.Audien
 // virtualService names the route to the service.
 func (b *configBuilder) virtualService() ConfigObject {
 	host := b.service.host()
-	c := b.config("networking.istio.io", "v1", "VirtualService", "virtualservices", object{
+	c := b.config(object{
 		"hosts": []any{host},
 		"http":  []any{object{"name": b.mark, "route": []any{object{"destination": object{"host": host}}}}},
 	})
@@ -193,12 +203,8 @@ func (b *configBuilder) destinationRule() ConfigObject {
 	if b.service.subsets {
 		spec["subsets"] = subsets()
 	}
-	c := b.config("networking.istio.io", "v1", "DestinationRule", "destinationrules", spec)
-	// Only names: the states may be changing, as endpoints are written beside this.
-	for i := range b.service.states {
-		c.expect(xds.CDS, b.service.states[i].Name, event.MarkState(b.generation), event.Present, b.service.audience)
-	}
-	for _, state := range b.service.subsetStates(versions()...) {
+	c := b.config(spec)
+	for _, state := range slices.Concat(b.service.states, b.service.subsetStates(versions()...)) {
 		c.expect(xds.CDS, state.Name, event.MarkState(b.generation), event.Present, b.service.audience)
 	}
 	return c
@@ -211,7 +217,7 @@ func (b *configBuilder) sidecar() ConfigObject {
 	if b.generation%2 == 1 {
 		mode, allowed, blocked = "REGISTRY_ONLY", event.Absent, event.Present
 	}
-	c := b.config("networking.istio.io", "v1", "Sidecar", "sidecars", object{
+	c := b.config(object{
 		"outboundTrafficPolicy": object{"mode": mode},
 		"egress":                []any{object{"hosts": []any{"*/*"}}},
 	})
@@ -224,7 +230,7 @@ func (b *configBuilder) sidecar() ConfigObject {
 func (b *configBuilder) serviceEntry() ConfigObject {
 	host := b.id + ".example"
 	address := "198.51.100." + strconv.Itoa(b.generation%hostsPerSubnet+1)
-	c := b.config("networking.istio.io", "v1", "ServiceEntry", "serviceentries", object{
+	c := b.config(object{
 		"hosts": []any{host}, "location": "MESH_EXTERNAL", "resolution": "STATIC",
 		"ports":     []any{object{"number": int64(80), "name": "http", "protocol": "HTTP"}},
 		"endpoints": []any{object{"address": address}},
@@ -238,7 +244,7 @@ func (b *configBuilder) serviceEntry() ConfigObject {
 
 // authorizationPolicy denies one path that nobody asks for.
 func (b *configBuilder) authorizationPolicy() ConfigObject {
-	c := b.config("security.istio.io", "v1", "AuthorizationPolicy", "authorizationpolicies", object{
+	c := b.config(object{
 		"action": "DENY",
 		"rules":  []any{object{"to": []any{object{"operation": object{"paths": []any{"/" + b.mark}}}}}},
 	})
@@ -256,7 +262,7 @@ func (b *configBuilder) peerAuthentication() ConfigObject {
 	if b.generation%2 == 1 {
 		mode, state = "STRICT", event.Present
 	}
-	c := b.config("security.istio.io", "v1", "PeerAuthentication", "peerauthentications", object{
+	c := b.config(object{
 		"mtls": object{"mode": mode},
 	})
 	c.expect(xds.LDS, inboundListener, state, event.Plaintext, b.namespace)
@@ -265,7 +271,7 @@ func (b *configBuilder) peerAuthentication() ConfigObject {
 
 // envoyFilter adds a cluster.
 func (b *configBuilder) envoyFilter() ConfigObject {
-	c := b.config("networking.istio.io", "v1alpha3", "EnvoyFilter", "envoyfilters", object{
+	c := b.config(object{
 		"configPatches": []any{object{
 			"applyTo": "CLUSTER",
 			"match":   object{"context": "SIDECAR_OUTBOUND"},
@@ -280,7 +286,7 @@ func (b *configBuilder) envoyFilter() ConfigObject {
 
 // telemetry filters the access log of a namespace.
 func (b *configBuilder) telemetry() ConfigObject {
-	c := b.config("telemetry.istio.io", "v1", "Telemetry", "telemetries", object{
+	c := b.config(object{
 		"accessLogging": []any{object{
 			"providers": []any{object{"name": "envoy"}},
 			"filter":    object{"expression": "request.path == '/" + b.mark + "'"},
@@ -297,7 +303,7 @@ func (b *configBuilder) gateway() (ConfigObject, error) {
 		return ConfigObject{}, fmt.Errorf("gateway: service %s: there are ports for %d gateways", b.service.Key(), maxGateways)
 	}
 	port := func(generation int) int { return gatewayPorts + 2*number + generation%2 }
-	c := b.config("networking.istio.io", "v1", "Gateway", "gateways", object{
+	c := b.config(object{
 		"servers": []any{object{
 			"port":  object{"number": int64(port(b.generation)), "name": "http", "protocol": "HTTP"},
 			"hosts": []any{b.id + ".example"},

@@ -239,8 +239,8 @@ func (m *Mesh) addServices(cfg Config, sh *shared) error {
 // the same namespace alone.
 func (m *Mesh) addScopes(sh *shared) {
 	for _, ns := range m.Namespaces {
-		b := configBuilder{service: &Service{shared: sh, namespace: ns.Name}, id: "scope"}
-		m.Configs = append(m.Configs, b.config("networking.istio.io", "v1", "Sidecar", "sidecars", object{
+		b := configBuilder{kind: Sidecar, service: &Service{shared: sh, namespace: ns.Name}, id: "scope"}
+		m.Configs = append(m.Configs, b.config(object{
 			"egress": []any{object{"hosts": []any{"./*"}}},
 		}))
 	}

@@ -37,7 +37,7 @@ func (p *Profile) refuses(kind string) string {
 	case p.Target.Kind == target.KindEmbedded && (needs == churn.NeedsListeners || embeddedKnows(kind)):
 		return ""
 	}
-	what := "needs a control plane that knows Istio's config objects"
+	what := "needs a control plane that knows these objects of Istio's"
 	if needs == churn.NeedsListeners {
 		what = "needs a control plane that makes listeners of headless pods, or nothing could be delivered"
 	}
