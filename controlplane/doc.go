@@ -48,7 +48,10 @@
 // the mesh, hosts and http[]'s name, timeout and first destination's subset: matches
 // are ignored. Both are in force in all namespaces, and of several for one host the
 // first by name is, where istiod merges. Objects have no exportTo of their own. Scope
-// does not limit EDS, which proxies ask for by name. A proxy
+// does not limit EDS, which proxies ask for by name, nor who gets a full push: it makes
+// configs smaller, but reaches as many proxies. ServiceEntry, AuthorizationPolicy,
+// PeerAuthentication, EnvoyFilter, Telemetry, Gateway and the Gateway API are not known,
+// and a change of a headless HTTP service's pods pushes nothing. A proxy
 // has the listener of its own endpoint of a headless service too. Delta resources carry
 // versions, and on a reconnect those that the client reports are not sent again,
 // where istiod sends all of them. New streams are not limited unless

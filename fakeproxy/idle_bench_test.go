@@ -26,7 +26,7 @@ const pushTo = "XDSBENCH_TEST_PUSH_TO"
 func TestServesInAProcessOfItsOwn(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv(serveServices)) //nolint:forbidigo // a process of its own
 	if err != nil {
-		t.Skip("not asked to serve by " + serveServices)
+		t.Skip("no test of its own: the server process of BenchmarkFleetIdle, which sets " + serveServices)
 	}
 	p := newPusher(t, initialConfig(t, n)...)
 	fmt.Println("serving on", p.addr) //nolint:forbidigo // a process of its own

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -129,15 +127,7 @@ func TestAWrongControlPlaneIsCaughtInEveryKindOfChange(t *testing.T) {
 // undeliveredOf returns how many pairs of each kind of change were undelivered.
 func undeliveredOf(t *testing.T, file string) map[string]int {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readCSV(t, file)
 	kind, undelivered := slices.Index(rows[0], "kind"), slices.Index(rows[0], "undelivered")
 	out := map[string]int{}
 	for _, row := range rows[1:] {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +76,21 @@ func load(t *testing.T, dir string) *result.Result {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// readCSV returns the lines of a CSV file, the header first.
+func readCSV(t *testing.T, file string) [][]string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }
 
 // checkSound fails the test unless everything arrived and every state is right.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,15 +74,7 @@ func checkStages(t *testing.T, s *observed.Stages) {
 // checkTimeline checks that the timeline's lines add up to the result.
 func checkTimeline(t *testing.T, file string, r *result.Result) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readCSV(t, file)
 	sum := func(column string) (total float64) {
 		i := slices.Index(rows[0], column)
 		for _, row := range rows[1:] {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -104,15 +102,7 @@ func checkReplicas(t *testing.T, dir string, r *result.Result, victim int) {
 // timeline add up to about those of all: the counts are read one after the other.
 func checkConnections(t *testing.T, file string) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readCSV(t, file)
 	number := func(row []string, column string) int {
 		i := slices.Index(rows[0], column)
 		if i < 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,15 +49,7 @@ func TestSameSeedGivesTheSameSequenceOfMutations(t *testing.T) {
 // planned returns what mutations.csv says of each mutation's plan.
 func planned(t *testing.T, file string) []string {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := readCSV(t, file)
 	var columns []int
 	for _, name := range []string{"seq", "op", "kind", "step", "service", "object", "scheduled_offset"} {
 		i := slices.IndexFunc(rows[0], func(h string) bool { return h == name || name == "scheduled_offset" && h == "intended_offset" })
