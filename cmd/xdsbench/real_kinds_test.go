@@ -20,7 +20,7 @@ func TestRealIstiodDeliversEveryKindOfChange(t *testing.T) {
 	}
 	for name, kinds := range runs {
 		t.Run(name, func(t *testing.T) {
-			checkEveryKind(t, realRun(t, "-f", everyKind(t, kinds)), kinds)
+			checkEveryKind(t, realRun(t, "-f", everyKind(t, "1s", kinds)), kinds)
 		})
 	}
 }
