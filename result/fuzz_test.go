@@ -21,6 +21,7 @@ func FuzzDecode(f *testing.F) {
 		`{"schema":"xdsbench/result/v1","convergence":{"examples":[{"ghosts":1},null,7]},"slo":[{"metric":"propagation.unreached"}],"profile":{"slo":{"mutations.silent":"0"}}}`,
 		`{"schema":"xdsbench/result/v1","propagation":{"all":{"count":1,"histogram":"HISTFAAAABx42pNpmSzMwMDAxQABzFCaEUoz2X+AsAATUwQG"}}}`,
 		`{"schema":"xdsbench/result/v1","controlPlane":{"stages":{"push":{"p50":-1,"width":3}}},"outages":{}}`,
+		`{"schema":"xdsbench/result/v1","outages":[{"held":[{"ghostEndpoints":1}]}],"sync":[[1]]}`,
 	} {
 		f.Add([]byte(text))
 	}

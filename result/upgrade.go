@@ -73,10 +73,14 @@ func Upgrade(data []byte, path string) ([]byte, error) {
 	return upgradeFigures(tree, path)
 }
 
-// rename gives the field at the end of a path its new name, wherever it is.
+// rename gives the field at the end of a path its new name, wherever it is. What has
+// another shape than schema v1 is left alone: reading it says what is wrong.
 func rename(node any, path []string, now string) {
 	switch n := node.(type) {
 	case []any:
+		if path[0] != "[]" {
+			return
+		}
 		for _, element := range n {
 			rename(element, path[1:], now)
 		}
