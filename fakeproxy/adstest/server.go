@@ -46,6 +46,7 @@ func StartAt(tb testing.TB, addr string, opts ...grpc.ServerOption) *Server {
 	if err != nil {
 		tb.Fatalf("listening on %s: %v", addr, err)
 	}
+	opts = append(opts, grpc.WaitForHandlers(true)) // none starts once Stop waits for what they started
 	s := &Server{
 		Addr: prefix + lis.Addr().String(), grpc: grpc.NewServer(opts...),
 		streams: make(chan *Stream, 1024), done: make(chan struct{}),
