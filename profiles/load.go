@@ -87,7 +87,7 @@ func parse(data []byte, settings []string, dir string, positions bool, checks []
 	c := newChecker(positions)
 	c.value("", reflect.TypeFor[Profile](), &document)
 	if !slices.Contains(c.bad, "") {
-		if err := yaml.Unmarshal(data, &tree); err != nil {
+		if err := decode(&document, &tree); err != nil {
 			return nil, fmt.Errorf("not valid YAML: %w", err)
 		}
 	}
@@ -118,6 +118,33 @@ func parse(data []byte, settings []string, dir string, positions bool, checks []
 		return nil, errors.Join(c.errs...)
 	}
 	return &p, nil
+}
+
+// decode reads a document into a value.
+func decode(document *yamlv3.Node, value any) error {
+	if document.Kind == 0 {
+		return nil // it is empty
+	}
+	spellOut(document)
+	text, err := yamlv3.Marshal(document)
+	if err != nil {
+		return err
+	}
+	return yaml.Unmarshal(text, value)
+}
+
+// spellOut writes keys and nulls so that they are read as such: YAML 1.1 takes n, on and
+// off, which are names of fields, for booleans.
+func spellOut(n *yamlv3.Node) {
+	if n.Tag == "!!null" {
+		n.Value = "null"
+	}
+	for i, child := range n.Content {
+		spellOut(child)
+		if n.Kind == yamlv3.MappingNode && i%2 == 0 && child.Kind == yamlv3.ScalarNode && child.Tag != "!!merge" {
+			child.Tag, child.Style = "!!str", yamlv3.DoubleQuotedStyle
+		}
+	}
 }
 
 // readFiles reads the files that the profile names into it.

@@ -115,6 +115,19 @@ func TestAllProblemsAreReportedAtOnceWithFieldAndValue(t *testing.T) {
 	}
 }
 
+// YAML 1.1 takes n, on and off for booleans.
+func TestFieldsNamedAsBooleansOnceWereAreRead(t *testing.T) {
+	t.Parallel()
+	p, err := profiles.Parse([]byte("churn:\n- {kind: pod-add, schedule: burst, n: 3, every: 4s}\n"),
+		[]string{`churn[1]={kind: pod-add, schedule: on-off, rate: 1/s, on: 5s, off: 2s}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := p.Churn[0], p.Churn[1]; a.N != 3 || b.On.Duration != 5*time.Second || b.Off.Duration != 2*time.Second {
+		t.Errorf("churn: %+v", p.Churn)
+	}
+}
+
 func TestUnknownProfileNamesThoseThereAre(t *testing.T) {
 	t.Parallel()
 	_, err := profiles.Load("quickstrat", nil)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 )
 
 // set lays one setting, such as "churn[0].rate=5/s", over a decoded profile, and
@@ -40,7 +39,7 @@ func set(tree map[string]any, setting string) (path string, err error) {
 func readValue(path string, t reflect.Type, text string) (any, error) {
 	var value any
 	var node yamlv3.Node
-	if yamlv3.Unmarshal([]byte(text), &node) != nil || yaml.Unmarshal([]byte(text), &value) != nil {
+	if yamlv3.Unmarshal([]byte(text), &node) != nil || decode(&node, &value) != nil {
 		// It is not YAML, such as "{service}:": the check says what is wanted.
 		node = yamlv3.Node{Kind: yamlv3.ScalarNode, Tag: "!!str", Value: text}
 	}
