@@ -17,7 +17,7 @@ run: build ## run the quickstart on the embedded control plane
 	bin/xdsbench run
 
 test: ## all tests, with the race detector
-	$(GO) test -race -shuffle=on -timeout 20m ./...
+	$(GO) test -race -shuffle=on -parallel 4 -timeout 20m ./...
 
 real-bin: ## build istiod, kube-apiserver, kubectl, etcd and Contour into bin/real
 	internal/realstack/build.sh $(CURDIR)/$(REAL)

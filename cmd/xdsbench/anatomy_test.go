@@ -57,6 +57,7 @@ func TestAnatomySaysWhatEachKindOfChangeCaused(t *testing.T) {
 }
 
 func TestInterruptedAnatomyKeepsTheKindsMade(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, tinyAnatomy(dir, "pod-add,pod-delete,scale-up,scale-down,noop-update,pod-crash", "--repeat", "3")...)
 	awaitText(t, output, "pod-delete: ")

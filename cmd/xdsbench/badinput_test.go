@@ -115,6 +115,7 @@ func quietFor(args []string) []string {
 }
 
 func TestControlPlaneThatNeverGetsReadyIsReportedWithItsLog(t *testing.T) {
+	t.Parallel()
 	// It accepts connections and then says nothing.
 	l := listener(t)
 	dir := out(t)

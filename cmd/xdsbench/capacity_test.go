@@ -87,6 +87,7 @@ func costPerPush(t *testing.T, dir string) float64 {
 // On a busy machine the harness may be the bottleneck of the smallest load: then the
 // search has no answer, and says so.
 func TestCapacitySearchIsReportedAgainAndHeldToItsPlan(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, rates(dir, "--duration", "1s")...)
 	if code := exitCode(t, c); code != exitDone && code != exitFailed {
@@ -110,6 +111,7 @@ func TestCapacitySearchIsReportedAgainAndHeldToItsPlan(t *testing.T) {
 }
 
 func TestInterruptedCapacitySearchIsPartial(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, rates(dir, "--duration", "1s")...)
 	awaitText(t, output, "run 2: grow")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRunObservesTheControlPlane(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "smoke", "--quiet", "-o", dir,
 		"--set", "pprof.cpu=2s", "--set", "pprof.heap=true", "--set", "pprof.goroutine=true", "--set", "pprof.trace=1s")

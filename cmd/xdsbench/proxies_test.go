@@ -56,6 +56,7 @@ func demoControlPlane(t *testing.T) (xdsAddress string) {
 }
 
 func TestFleetStaysConnectedUntilCtrlCAndSumsUp(t *testing.T) {
+	t.Parallel()
 	c, output := start(t, "proxies", "--xds-address", demoControlPlane(t), "--count", "20", "--variant", "mixed")
 	awaitText(t, output, "hold ")
 	if err := c.Process.Signal(os.Interrupt); err != nil {
@@ -72,6 +73,7 @@ func TestFleetStaysConnectedUntilCtrlCAndSumsUp(t *testing.T) {
 }
 
 func TestFleetEndsByItselfAndSumsUpInJSON(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr := command(t.Context(), "proxies", "--xds-address", demoControlPlane(t), "--count", "5", "--duration", "2s", "--format", "json", "--quiet")
 	var r result.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {

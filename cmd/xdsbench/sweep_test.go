@@ -19,6 +19,7 @@ func tinySweep(dir string, more ...string) []string {
 }
 
 func TestSweepResumesAfterAnInterruptAndIsRenderedAgain(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	c, output := start(t, tinySweep(dir)...)
 	awaitText(t, output, "run 2 of 2")

@@ -43,6 +43,7 @@ func checkRollout(t *testing.T, r *result.Result) {
 }
 
 func TestRolloutReplacesTheProxiesOfItsPods(t *testing.T) {
+	t.Parallel()
 	dir := out(t)
 	code, stdout, stderr := command(t.Context(), "run", "-f", profile(t, rollout), "--quiet", "-o", dir)
 	if code != exitDone {
