@@ -61,6 +61,21 @@ func TestResponseCountsForTheNewestMutationIssuedBeforeIt(t *testing.T) {
 	}
 }
 
+func TestWhatAProxyFetchesOnConnectingIsNoEffect(t *testing.T) {
+	r := newRig(t, 2, "a")
+	r.mutate(2, "a")
+	r.send(0, xds.SotW, xds.EDS, 100, 50, shows("a", 2))
+	r.happen(1, event.Disconnected)
+	r.happen(1, event.Connected)
+	r.send(1, xds.SotW, xds.CDS, 300, 300)
+	r.connect(1, "a")
+	r.send(1, xds.SotW, xds.EDS, 100, 0, shows("a", 2))
+	row := r.finish().MutationRows[0]
+	if row.ProxiesReached != 2 || row.Effect.Types["cds"].Responses != 0 || row.Effect.Types["eds"].Responses != 2 {
+		t.Errorf("%d proxies reached by %+v, want no CDS", row.ProxiesReached, row.Effect.Types)
+	}
+}
+
 func TestEffectsOfAKindAreSplitByVariant(t *testing.T) {
 	clock := event.NewClock()
 	c, err := collect.New(collect.Config{

@@ -29,7 +29,7 @@ func (c *Collector) Response(r *event.Response) {
 			s.proxy(r.Proxy).replica = c.cfg.ReplicaOf[r.Address]
 		}
 		s.countLocked(r, in)
-		if in == steadyPhase {
+		if in == steadyPhase && s.ready.has(r.Proxy-s.first) { // else it fetches what there is
 			s.attributeLocked(r, c.causeOf(r.Received))
 		}
 		before := s.sums.delivered
