@@ -6,20 +6,17 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"testing"
 )
 
-// flags are those of the build of the tests, so that what was compiled for them is
-// not compiled again.
-var flags = []string{"build"}
-
 // Build builds the command with the given import path, and returns the path of
-// the executable, which lasts as long as the test.
+// the executable, which lasts as long as the test. It has the race detector if the
+// test has, so that what was compiled for the test is not compiled again.
 func Build(tb testing.TB, importPath string) string {
 	tb.Helper()
 	out := filepath.Join(tb.TempDir(), path.Base(importPath))
-	cmd := exec.CommandContext(tb.Context(), "go", append(slices.Clone(flags), "-o", out, importPath)...)
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-race="+strconv.FormatBool(withRace), "-o", out, importPath)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%s: %v\n%s", cmd, err, text)
 	}

@@ -2,4 +2,4 @@
 
 package gobuild
 
-func init() { flags = append(flags, "-race") }
+const withRace = true
