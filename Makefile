@@ -17,7 +17,7 @@ run: build ## run the quickstart on the embedded control plane
 	bin/xdsbench run
 
 test: ## all tests, with the race detector (go vet is one of the linters)
-	$(GO) test -race -vet=off -shuffle=on -parallel 4 -timeout 20m ./...
+	$(GO) test -race -vet=off -shuffle=on -p 3 -parallel 4 -timeout 20m ./...
 
 real-bin: ## build istiod, kube-apiserver, kubectl, etcd and Contour into bin/real
 	internal/realstack/build.sh $(CURDIR)/$(REAL)

@@ -111,6 +111,7 @@ func parse(data []byte, settings []string, dir string, positions bool, checks []
 		return nil, errors.Join(append(c.errs, err)...)
 	}
 	c.readFiles(&p, dir)
+	p.resolveScale()
 	for _, check := range append([]func(*Profile) error{(*Profile).Validate}, checks...) {
 		c.invalid(check(&p))
 	}

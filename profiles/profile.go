@@ -3,6 +3,7 @@ package profiles
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,13 @@ type Profile struct {
 	Description string `json:"description,omitempty" role:"setting"`
 	// Seed decides everything that is drawn by chance: the mesh, the schedule
 	// of mutations, and each proxy's behaviour.
-	Seed    uint64         `json:"seed" role:"load"`
+	Seed uint64 `json:"seed" role:"load"`
+	// Scale multiplies the size of the profile: proxies.count and connectRate, the
+	// services of the mesh or of each size class, and those that have a VirtualService or
+	// a DestinationRule. None of them falls below 1. The rates of change and the sizes of
+	// services stay: they are what a profile asks about. A resolved profile has the sizes
+	// that this gave, and no scale.
+	Scale   float64        `json:"scale,omitempty" role:"load"`
 	Mesh    mesh.Spec      `json:"mesh"`
 	Proxies fakeproxy.Spec `json:"proxies"`
 	Churn   []churn.Spec   `json:"churn,omitempty"`
@@ -77,8 +84,39 @@ func Default() Profile {
 // for the harness to check.
 func (p *Profile) Validate() error {
 	m := mesh.Config{Spec: p.Mesh, Proxies: p.Proxies.Count, ClusterName: p.Target.ClusterName}
-	errs := []error{m.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
+	errs := []error{p.validateScale(), m.Validate(), p.Proxies.Validate(), p.Phases.validate(), p.Target.Validate(), p.Pprof.Validate()}
 	return errors.Join(append(errs, p.validateChurn(), p.validateOutage())...)
+}
+
+func (p *Profile) validateScale() error {
+	if p.Scale < 0 || math.IsNaN(p.Scale) || p.Scale > maxScale {
+		return fmt.Errorf("scale: %v: must be above 0, and at most %d", p.Scale, maxScale)
+	}
+	return nil
+}
+
+// maxScale is far above what any machine holds.
+const maxScale = 1_000_000
+
+// resolveScale multiplies what Scale is for.
+func (p *Profile) resolveScale() {
+	if p.Scale == 0 || p.validateScale() != nil {
+		return
+	}
+	scale := func(n *int) {
+		if *n > 0 {
+			*n = max(int(math.Round(min(float64(*n)*p.Scale, math.MaxInt32))), 1)
+		}
+	}
+	scale(&p.Proxies.Count)
+	p.Proxies.ConnectRate = rate.Rate(float64(p.Proxies.ConnectRate) * p.Scale)
+	scale(&p.Mesh.Services)
+	scale(&p.Mesh.VirtualServices)
+	scale(&p.Mesh.DestinationRules)
+	for i := range p.Mesh.Classes {
+		scale(&p.Mesh.Classes[i].Services)
+	}
+	p.Scale = 0
 }
 
 // validateOutage makes sure that an outage lies within the steady phase, so that
