@@ -46,9 +46,13 @@ func serve(t *testing.T, opts ...grpc.ServerOption) address.Address {
 }
 
 // transport has one address, and ends with the test.
-func transport(t *testing.T, to address.Address) *Transport {
+func transport(t *testing.T, to address.Address, options ...func(*Config)) *Transport {
 	t.Helper()
-	tr := NewTransport(Config{Clock: event.NewClock(), Addresses: []address.Address{to}, Choose: func() int { return 0 }})
+	cfg := Config{Clock: event.NewClock(), Addresses: []address.Address{to}, Choose: func() int { return 0 }}
+	for _, o := range options {
+		o(&cfg)
+	}
+	tr := NewTransport(cfg)
 	t.Cleanup(tr.Close)
 	return tr
 }
@@ -89,7 +93,7 @@ func TestMessageThatWasReadOtherwiseHasNoTimeOfArrival(t *testing.T) {
 	defer func() { _, _ = ours.Close(), peer.Close() }()
 	m := &meter{clock: event.NewClock()}
 	m.last.Store(5)
-	s := &socket{Conn: ours, meter: m}
+	s := &grpcSocket{socket: &socket{Conn: ours, meter: m}}
 	go func() { _, _ = peer.Write([]byte("message")) }()
 	if _, err := s.Read(make([]byte, 100)); err != nil {
 		t.Fatal(err)
