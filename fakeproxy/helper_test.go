@@ -78,6 +78,7 @@ func config(addr string, v xds.Variant, n int, opts ...option) fakeproxy.Config 
 	spec.Count = n
 	spec.Variant = v.String()
 	spec.ConnectRate = 2000
+	spec.Transport = transport
 	spec.Reconnect.Initial.Duration = time.Millisecond
 	spec.Reconnect.Max.Duration = 20 * time.Millisecond
 	cfg := fakeproxy.Config{Spec: spec, Addresses: []string{addr}, Clock: event.NewClock(), Sink: &recorder{}, Seed: 1}
