@@ -30,7 +30,7 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	return r.pieces[:], nil
 }
 
-// Unmarshal fills a *Message, which the receiver must free.
+// Unmarshal fills a *Message, whose data the receiver must free.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m, ok := v.(*Message)
 	if !ok {
@@ -39,7 +39,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	m.Arrived = event.Time(c.meter.last.Load())
 	m.Received = c.meter.clock.Now()
 	data.Ref() // grpc-go frees its own reference
-	m.data, m.Pieces, m.lean = data, m.Pieces[:0], nil
+	m.data, m.Pieces = data, m.Pieces[:0]
 	for _, b := range data {
 		m.Pieces = append(m.Pieces, b.ReadOnlyData())
 	}

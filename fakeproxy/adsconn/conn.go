@@ -106,7 +106,7 @@ type client interface {
 // carrier carries the messages of one stream.
 type carrier interface {
 	send(r *Request)
-	receive(m *Message) error
+	serve(handle func(m *Message) error) error
 	// close returns when nothing is being sent any more. The stream's context has ended.
 	close()
 }

@@ -40,6 +40,9 @@ func (l *leanClient) connected(ctx context.Context) (*h2.Conn, error) {
 		l.failed.Store(true)
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}
+	if l.to.Network == "tcp" {
+		_ = countWaiting(s.raw) // without it each read is followed by one that finds nothing
+	}
 	c := h2.New(s, h2.Config{
 		StreamWindow: streamWindow, ConnectionWindow: connectionWindow, MaxReceiveBytes: t.cfg.MaxReceiveBytes,
 		SettingsTimeout: t.connectTimeout,
@@ -89,13 +92,12 @@ type leanStream struct {
 
 func (s *leanStream) send(r *Request) { s.h2.Send(r.pieces[0], r.pieces[1]) }
 
-func (s *leanStream) receive(m *Message) error {
-	var got h2.Message
-	if err := s.h2.Receive(&got); err != nil {
-		return err
-	}
-	m.Pieces, m.Received, m.Arrived, m.lean = got.Pieces, got.Stamp.Received, got.Stamp.Arrived, s.h2
-	return nil
+func (s *leanStream) serve(handle func(m *Message) error) error {
+	var m Message
+	return s.h2.Serve(func(got *h2.Message) error {
+		m = Message{Pieces: got.Pieces, Received: got.Stamp.Received, Arrived: got.Stamp.Arrived}
+		return handle(&m)
+	})
 }
 
 func (s *leanStream) close() {

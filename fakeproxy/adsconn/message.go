@@ -4,7 +4,6 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/xdsbench/xdsbench/event"
-	"github.com/xdsbench/xdsbench/fakeproxy/adsconn/h2"
 )
 
 // Message is one received message.
@@ -14,20 +13,7 @@ type Message struct {
 	// had reached this machine, 0 if the kernel did not tell.
 	Received, Arrived event.Time
 
-	data mem.BufferSlice // of grpc-go, which holds the pieces
-	lean *h2.Stream      // what holds them otherwise
-}
-
-// Free gives the message's buffers back.
-func (m *Message) Free() {
-	if m.lean != nil {
-		m.lean.Release()
-		m.lean, m.Pieces = nil, nil
-		return
-	}
-	m.data.Free()
-	clear(m.Pieces)
-	m.data, m.Pieces = nil, m.Pieces[:0]
+	data mem.BufferSlice // of grpc-go, which holds the pieces; nil if it came otherwise
 }
 
 // Size is the length of the message in bytes.

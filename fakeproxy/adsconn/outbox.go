@@ -117,7 +117,21 @@ func (o *outbox) sendAll(queue []*Request) error {
 	return nil
 }
 
-func (o *outbox) receive(m *Message) error { return o.stream.RecvMsg(m) }
+// serve hands over one message after the other.
+func (o *outbox) serve(handle func(m *Message) error) error {
+	var m Message
+	for {
+		if err := o.stream.RecvMsg(&m); err != nil {
+			return err
+		}
+		err := handle(&m)
+		m.data.Free()
+		clear(m.Pieces)
+		if err != nil {
+			return err
+		}
+	}
+}
 
 // close returns when nothing is being sent any more. The stream must have ended, and
 // nobody may send.

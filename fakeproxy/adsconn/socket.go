@@ -143,15 +143,17 @@ func (s *socket) readWhenAllowed() error {
 // tryRead makes one read, and reports false if the socket has nothing yet: it is
 // called again then.
 func (s *socket) tryRead(fd uintptr) bool {
-	want := s.want
 	if s.pacer != nil {
 		if s.deferred = s.pacer.stopped.Load(); s.deferred {
 			return true
 		}
-		want = s.pacer.limit(want)
 	}
 	s.buf = s.pool.Get(s.want)
-	s.n, s.arrival, s.err = receive(int(fd), (*s.buf)[:want])
+	into := *s.buf
+	if s.pacer != nil {
+		into = into[:s.pacer.limit(len(into))]
+	}
+	s.n, s.arrival, _, s.err = receive(int(fd), into)
 	if s.err == nil {
 		return true
 	}
@@ -164,6 +166,56 @@ func (s *socket) tryRead(fd uintptr) bool {
 	}
 	return true
 }
+
+// ReadLoop reads until take wants no more.
+func (s *socket) ReadLoop(pool *h2.BufferPool, take func(buf *[]byte, n int) bool) error {
+	if s.pacer != nil {
+		return s.readSlowly(pool, take)
+	}
+	var end error
+	// All reads are within one call of raw.Read, which remembers what becomes readable
+	// meanwhile. So where the kernel says that nothing is left, there is no need to try.
+	err := s.raw.Read(func(fd uintptr) bool {
+		for {
+			buf := pool.Get()
+			n, arrival, left, err := receive(int(fd), *buf)
+			if err != nil || n == 0 {
+				pool.Put(buf)
+				if errors.Is(err, unix.EAGAIN) {
+					return false
+				}
+				if end = err; err == nil {
+					end = io.EOF
+				}
+				return true
+			}
+			s.meter.read(n, arrival)
+			if !take(buf, n) {
+				return true
+			}
+			if left == 0 {
+				return false
+			}
+		}
+	})
+	return errors.Join(err, end)
+}
+
+// readSlowly is ReadLoop where reading may be held up.
+func (s *socket) readSlowly(pool *h2.BufferPool, take func(buf *[]byte, n int) bool) error {
+	for {
+		buf, n, err := s.ReadOnReady(0, slow{pool})
+		if err != nil || !take(buf, n) {
+			return err
+		}
+	}
+}
+
+// slow is a pool as ReadOnReady wants it.
+type slow struct{ pool *h2.BufferPool }
+
+func (p slow) Get(int) *[]byte { return p.pool.Get() }
+func (p slow) Put(b *[]byte)   { p.pool.Put(b) }
 
 // TryWrite writes what the socket takes at once, which may be nothing.
 func (s *socket) TryWrite(b []byte) (int, error) {

@@ -53,16 +53,15 @@ func (s *Stream) Context() context.Context { return s.ctx }
 // Address is the index of the address that the stream goes to.
 func (s *Stream) Address() int { return s.client.address }
 
-// Send queues a request. It never blocks. That a stream is broken shows in its
-// receiving, with the server's status.
+// Send queues a request. It never blocks. That a stream is broken shows in
+// Serve, with the server's status.
 func (s *Stream) Send(r *Request) { s.carrier.send(r) }
 
-// Receive waits for the next message, which the caller must free.
-func (s *Stream) Receive(m *Message) error {
-	if err := s.carrier.receive(m); err != nil {
-		return s.reason(err)
-	}
-	return nil
+// Serve hands over one message after the other, until the stream ends or handle returns
+// an error. A message is good until handle returns. The error says why the stream has
+// ended.
+func (s *Stream) Serve(handle func(m *Message) error) error {
+	return s.reason(s.carrier.serve(handle))
 }
 
 // reason returns why the stream was ended, if we ended it, or else err.
@@ -73,7 +72,7 @@ func (s *Stream) reason(err error) error {
 	return err
 }
 
-// Break ends the stream for a reason, which Receive then returns.
+// Break ends the stream for a reason, which Serve then returns.
 func (s *Stream) Break(reason error) { s.cancel(reason) }
 
 // Close ends the stream and, if no other uses it, the connection. It returns when

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
 	"github.com/xdsbench/xdsbench/event"
@@ -17,17 +16,17 @@ import (
 
 // Socket is what carries a connection.
 type Socket interface {
-	// ReadOnReady waits until there is something to read, takes a buffer of that size
-	// from the pool, and returns it with the number of bytes read into it. Its error at
-	// the end is io.EOF.
-	ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error)
+	// ReadLoop reads until take says that nothing more is wanted, which is no error, or
+	// until the end, which is io.EOF. take is given bytes in a buffer of the pool, which it
+	// keeps or gives back. It is called by one goroutine.
+	ReadLoop(pool *BufferPool, take func(buf *[]byte, n int) (more bool)) error
 	// TryWrite writes what the socket takes without waiting, which may be nothing.
 	TryWrite(b []byte) (int, error)
 	// WriteAll waits until all is written.
 	WriteAll(b []byte) error
 	// Stamp is called when a message is whole.
 	Stamp() Stamp
-	// Interrupt ends a ReadOnReady that waits, and all later ones, with an error.
+	// Interrupt ends a ReadLoop that waits, and all later ones, with an error.
 	Interrupt()
 	// SetReadDeadline and SetWriteDeadline bound what waits. The zero time is never.
 	SetReadDeadline(t time.Time) error

@@ -8,12 +8,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 )
-
-// buffers are for what is read and written.
-var buffers = mem.NewTieredBufferPool(256, 1<<10, 4<<10, 16<<10, readSize, writeSize)
 
 // A place is what the next bytes from the socket are.
 type place int
@@ -52,15 +48,38 @@ type reader struct {
 	owed   uint32 // what it sent and was not given back
 }
 
-// next works through what arrives until a stream has something to tell: a message is
-// whole, or it has ended. An error is the connection's, which has ended with it.
+// read reads and works until the connection ends, or until got says that nothing more is
+// wanted. got is called when a stream has something to tell: a message is whole, or it has
+// ended.
+func (c *Conn) read(got func(s *Stream) (more bool)) {
+	err := c.socket.ReadLoop(reads, func(buf *[]byte, n int) bool {
+		c.in.buf, c.in.rest = buf, (*buf)[:n]
+		for {
+			s, err := c.next()
+			switch {
+			case err != nil:
+				return false
+			case s == nil:
+				return c.settle()
+			case !got(s):
+				return false
+			}
+		}
+	})
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.endAll(c.lost(err))
+	}
+}
+
+// next works through what was read until a stream has something to tell, and returns it;
+// nil if there is nothing left. An error is the connection's, which has ended with it.
 func (c *Conn) next() (*Stream, error) {
 	r := &c.in
 	for {
 		if len(r.rest) == 0 && !(r.left == 0 && (r.at == atData || r.at == atSkipped)) {
-			if err := c.fill(); err != nil {
-				return nil, err
-			}
+			return nil, nil
 		}
 		var s *Stream
 		var err error
@@ -82,27 +101,14 @@ func (c *Conn) next() (*Stream, error) {
 	}
 }
 
-// fill reads once, when all that was read before has been looked at. What has to be
-// written is written before it waits.
-func (c *Conn) fill() error {
-	r := &c.in
-	r.drop()
-	c.mu.Lock()
-	c.pump()
-	err := c.err
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	buf, n, err := c.socket.ReadOnReady(readSize, buffers)
-	if err == nil {
-		r.buf, r.rest = buf, (*buf)[:n]
-		return nil
-	}
+// settle is done when all that was read has been looked at: what has to be written is
+// written before the next read. It reports whether there is one to come.
+func (c *Conn) settle() bool {
+	c.in.drop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.endAll(c.lost(err))
-	return c.err
+	c.pump()
+	return c.err == nil
 }
 
 // lost returns what a failed read means. Needs mu.
@@ -126,7 +132,7 @@ func (r *reader) drop() {
 	case r.pinned:
 		r.held = append(r.held, r.buf)
 	default:
-		buffers.Put(r.buf)
+		reads.Put(r.buf)
 	}
 	r.buf, r.rest, r.pinned = nil, nil, false
 }
@@ -134,7 +140,7 @@ func (r *reader) drop() {
 // release gives back what a message had held.
 func (r *reader) release() {
 	for i, b := range r.held {
-		buffers.Put(b)
+		reads.Put(b)
 		r.held[i] = nil
 	}
 	const kept = 4

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Stream is one stream of messages both ways. One goroutine receives; any may send.
+// Stream is one stream of messages both ways. One goroutine serves it; any may send.
 type Stream struct {
 	conn *Conn
 	id   uint32
@@ -43,33 +43,33 @@ type Message struct {
 	Stamp Stamp
 }
 
-// Receive waits for the next message. Its pieces are good until Release or the next
-// call. The error says why the stream has ended: a gRPC status, or io.EOF.
-func (s *Stream) Receive(m *Message) error {
+// Serve hands over one message after the other, until the stream ends or handle returns
+// an error. A message is good until handle returns. The error says why the stream has
+// ended: handle's, a gRPC status, or io.EOF.
+func (s *Stream) Serve(handle func(m *Message) error) error {
 	if s.conn.shared {
-		return s.receiveShared(m)
+		return s.serveShared(handle)
 	}
-	s.Release()
-	for {
-		if err := s.ended(); err != nil {
-			return err
-		}
-		if _, err := s.conn.next(); err != nil {
-			return err
-		}
+	var failed error
+	s.conn.read(func(*Stream) bool {
 		if s.complete() {
-			m.Pieces, m.Stamp = s.pieces, s.conn.socket.Stamp()
+			failed = handle(&Message{Pieces: s.pieces, Stamp: s.conn.socket.Stamp()})
 			s.have = 0
-			return nil
+			s.release()
 		}
+		return failed == nil && s.ended() == nil
+	})
+	if failed != nil {
+		return failed
 	}
+	if err := s.ended(); err != nil {
+		return err
+	}
+	return errReset
 }
 
-// Release gives back the buffers of the last message.
-func (s *Stream) Release() {
-	if s.conn.shared {
-		return
-	}
+// release gives back the buffers of a message.
+func (s *Stream) release() {
 	clear(s.pieces)
 	const kept = 4
 	if s.pieces = s.pieces[:0]; cap(s.pieces) > kept {
@@ -196,11 +196,7 @@ func (s *Stream) Send(first, second mem.Buffer) {
 
 // serve reads a shared connection until it ends.
 func (c *Conn) serve() {
-	for {
-		s, err := c.next()
-		if err != nil {
-			return
-		}
+	c.read(func(s *Stream) bool {
 		if s.complete() {
 			m := Message{Pieces: [][]byte{s.whole}, Stamp: c.socket.Stamp()}
 			s.have, s.whole = 0, nil
@@ -211,7 +207,8 @@ func (c *Conn) serve() {
 			}
 			c.mu.Unlock()
 		}
-	}
+		return true
+	})
 }
 
 // signal wakes whoever waits to receive. Needs conn.mu.
@@ -222,25 +219,38 @@ func (s *Stream) signal() {
 	}
 }
 
-// receiveShared waits for a message that serve has read.
-func (s *Stream) receiveShared(m *Message) error {
+// serveShared hands over the messages that serve has read.
+func (s *Stream) serveShared(handle func(m *Message) error) error {
+	for {
+		m, err := s.receive()
+		if err == nil {
+			err = handle(&m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// receive waits for a message that serve has read.
+func (s *Stream) receive() (Message, error) {
 	c := s.conn
 	for {
 		c.mu.Lock()
 		if len(s.received) > 0 {
-			*m = s.received[0]
+			m := s.received[0]
 			if s.received = s.received[1:]; len(s.received) == 0 {
 				s.received = nil
 				s.credit()
 				c.pump()
 			}
 			c.mu.Unlock()
-			return nil
+			return m, nil
 		}
 		err := s.err
 		c.mu.Unlock()
 		if err != nil {
-			return err
+			return Message{}, err
 		}
 		<-s.wake
 	}

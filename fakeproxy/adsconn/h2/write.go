@@ -59,7 +59,7 @@ func (w *writer) drop() {
 
 // done gives the chunk back.
 func (w *writer) done() {
-	buffers.Put(w.chunk)
+	writesOf(cap(*w.chunk)).Put(w.chunk)
 	w.chunk, w.rest = nil, nil
 }
 
@@ -119,7 +119,7 @@ func (c *Conn) frames() bool {
 	if size == 0 {
 		return false
 	}
-	w.chunk = buffers.Get(max(len(w.control), min(size, writeSize)))
+	w.chunk = writesOf(size).Get()
 	b := append((*w.chunk)[:0], w.control...)
 	if w.control = w.control[:0]; cap(w.control) > keptControl {
 		w.control = nil
@@ -143,7 +143,6 @@ func (c *Conn) frames() bool {
 	if len(w.ready) == 0 {
 		w.ready = nil
 	}
-	*w.chunk = b[:len(b):cap(b)]
 	w.rest = b
 	if len(b) == 0 {
 		w.done()
