@@ -247,7 +247,7 @@ func benchmarkReceive(b *testing.B) {
 		bareClients(b, server(b), streams, passing{}, counting(&n, func(s grpc.ClientStream) error { return s.RecvMsg(nil) }))
 		run(b, n.Load)
 	})
-	for _, transport := range []string{fakeproxy.TransportLean, fakeproxy.TransportGRPC} {
+	for _, transport := range transports {
 		b.Run("fleet/"+transport, func(b *testing.B) {
 			cfg := fleetConfig(server(b), streams)
 			cfg.Spec.Transport = transport

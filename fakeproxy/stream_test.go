@@ -17,9 +17,11 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
 )
 
-// transport is what the fleets under test use. All tests run with each: those of the
-// command line's -run, or all.
+// transport is what the fleets under test use. All tests run with each, or with that of
+// the environment variable TRANSPORT alone.
 var transport string
+
+var transports = []string{fakeproxy.TransportLean, fakeproxy.TransportGRPC}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(bothTransports{m}) }
 
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(bothTransports{m}) }
 type bothTransports struct{ tests *testing.M }
 
 func (b bothTransports) Run() (code int) {
-	for _, transport = range []string{fakeproxy.TransportGRPC, fakeproxy.TransportLean} {
+	for _, transport = range transports {
 		if only := os.Getenv("TRANSPORT"); only != "" && only != transport {
 			continue
 		}
