@@ -68,6 +68,11 @@ type fleet struct {
 // option changes the config of a fleet under test.
 type option func(*fakeproxy.Config)
 
+// over has a fleet use a transport.
+func over(transport string) option {
+	return func(c *fakeproxy.Config) { c.Spec.Transport = transport }
+}
+
 func fetchTimeout(d time.Duration) option {
 	return func(c *fakeproxy.Config) { c.Spec.InitialFetchTimeout = metav1.Duration{Duration: d} }
 }
