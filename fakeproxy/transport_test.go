@@ -62,9 +62,27 @@ type request interface {
 	GetTypeUrl() string
 }
 
+// await waits until that many requests have come.
+func (r *recording) await(t *testing.T, n int64) {
+	t.Helper()
+	eventually(t, "all requests received", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		got := 0
+		for _, list := range r.requests {
+			got += len(list)
+		}
+		return int64(got) == n
+	})
+}
+
 // sameRequests compares what two servers were sent.
 func sameRequests(t *testing.T, a, b *recording) {
 	t.Helper()
+	for _, r := range []*recording{a, b} {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+	}
 	if len(a.requests) == 0 {
 		t.Fatal("no requests")
 	}
@@ -133,6 +151,7 @@ func TestBothTransportsSendTheSameRequestsToGoControlPlane(t *testing.T) {
 					caches[adstest.EDS].SetResources(next)
 				}
 				wantEverywhere(t, f, 1, services, 4)
+				r.await(t, f.Counts().Requests)
 				f.stop()
 				got = append(got, r)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,11 +91,17 @@ func TestMessagesArriveWhateverTheyAreCutInto(t *testing.T) {
 			}
 			p.respond(uint32(2*i + 1))
 		}
-		for left := streams; left > 0; {
-			i := rapid.IntRange(0, streams-1).Draw(r, "stream")
-			if rest[i] == nil {
-				continue
+		var open []int
+		for i := range streams {
+			if len(want[i]) > 0 {
+				open = append(open, i)
+			} else {
+				p.end(uint32(2*i+1), "grpc-status", "0")
 			}
+		}
+		for len(open) > 0 {
+			at := rapid.IntRange(0, len(open)-1).Draw(r, "stream")
+			i := open[at]
 			id := uint32(2*i + 1)
 			n := min(len(rest[i]), rapid.SampledFrom([]int{1, 2, 5, 6, 1000, 16_000}).Draw(r, "frame"))
 			if n < len(rest[i]) && rapid.IntRange(0, 5).Draw(r, "padded") == 0 {
@@ -109,8 +116,7 @@ func TestMessagesArriveWhateverTheyAreCutInto(t *testing.T) {
 				p.raw(0xee, 0xff, id, zeros(9))
 			}
 			if rest[i] = rest[i][n:]; len(rest[i]) == 0 {
-				rest[i] = nil
-				left--
+				open = slices.Delete(open, at, at+1)
 				p.end(id, "grpc-status", "0")
 			}
 		}
