@@ -247,10 +247,14 @@ func benchmarkReceive(b *testing.B) {
 		bareClients(b, server(b), streams, passing{}, counting(&n, func(s grpc.ClientStream) error { return s.RecvMsg(nil) }))
 		run(b, n.Load)
 	})
-	b.Run("fleet", func(b *testing.B) {
-		f := startBench(b, fleetConfig(server(b), streams))
-		run(b, func() int64 { return f.Counts().Responses })
-	})
+	for _, transport := range transports {
+		b.Run("fleet/"+transport, func(b *testing.B) {
+			cfg := fleetConfig(server(b), streams)
+			cfg.Spec.Transport = transport
+			f := startBench(b, cfg)
+			run(b, func() int64 { return f.Counts().Responses })
+		})
+	}
 	b.Run("decoding", func(b *testing.B) {
 		var n atomic.Int64
 		bareClients(b, server(b), streams, decoding{}, counting(&n, func(s grpc.ClientStream) error {

@@ -3,8 +3,6 @@ package fakeproxy
 import (
 	"context"
 
-	"google.golang.org/grpc/mem"
-
 	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
 )
 
@@ -24,7 +22,7 @@ func NewFeeder(f *Fleet, proxy int) *Feeder {
 
 // Feed hands over a message.
 func (d *Feeder) Feed(b []byte) error {
-	m := &adsconn.Message{Data: mem.BufferSlice{mem.SliceBuffer(b)}, Received: d.p.fleet.cfg.Clock.Now()}
+	m := &adsconn.Message{Pieces: [][]byte{b}, Received: d.p.fleet.cfg.Clock.Now()}
 	return d.p.handle(context.Background(), m)
 }
 

@@ -99,6 +99,7 @@ func New(cfg Config) (*Fleet, error) {
 	}
 	f.transport = adsconn.NewTransport(adsconn.Config{
 		Clock: cfg.Clock, Addresses: addresses, Choose: f.balancer.pick, MaxReceiveBytes: cfg.Spec.MaxReceiveBytes,
+		Lean: cfg.Spec.Transport == TransportLean, Shared: cfg.Spec.StreamsPerConnection > 1,
 	})
 	f.connections(sources, connectionsOf(ever))
 	for i := range ever.Count {

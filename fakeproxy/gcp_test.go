@@ -20,7 +20,7 @@ import (
 )
 
 // serveCache serves a go-control-plane cache on loopback.
-func serveCache(t *testing.T, cache cachev3.Cache) string {
+func serveCache(t *testing.T, cache cachev3.Cache, opts ...grpc.ServerOption) string {
 	t.Helper()
 	var lc net.ListenConfig
 	lis, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func serveCache(t *testing.T, cache cachev3.Cache) string {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	srv := grpc.NewServer()
+	srv := grpc.NewServer(opts...)
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(srv, serverv3.NewServer(ctx, cache, nil))
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(lis) }()
@@ -111,25 +111,31 @@ func TestFleetFollowsASnapshotCache(t *testing.T) {
 	}
 }
 
+// linearCaches are a cache for each type, and all as one.
+func linearCaches(resources map[string][]types.Resource) (map[string]*cachev3.LinearCache, cachev3.Cache) {
+	caches := map[string]*cachev3.LinearCache{}
+	mux := &cachev3.MuxCache{
+		Classify:      func(r *cachev3.Request) string { return r.GetTypeUrl() },
+		ClassifyDelta: func(r *cachev3.DeltaRequest) string { return r.GetTypeUrl() },
+		Caches:        map[string]cachev3.Cache{},
+	}
+	for url, list := range resources {
+		initial := map[string]types.Resource{}
+		for _, r := range list {
+			initial[adstest.Name(r)] = r
+		}
+		caches[url] = cachev3.NewLinearCache(url, cachev3.WithInitialResources(initial))
+		mux.Caches[url] = caches[url]
+	}
+	return caches, mux
+}
+
 func TestFleetFollowsLinearCaches(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) {
 			const proxies = 10
-			caches := map[string]*cachev3.LinearCache{}
-			mux := &cachev3.MuxCache{
-				Classify:      func(r *cachev3.Request) string { return r.GetTypeUrl() },
-				ClassifyDelta: func(r *cachev3.DeltaRequest) string { return r.GetTypeUrl() },
-				Caches:        map[string]cachev3.Cache{},
-			}
 			services := []string{"a", "b", "c"}
-			for url, resources := range meshOf(services, 1) {
-				initial := map[string]types.Resource{}
-				for _, r := range resources {
-					initial[adstest.Name(r)] = r
-				}
-				caches[url] = cachev3.NewLinearCache(url, cachev3.WithInitialResources(initial))
-				mux.Caches[url] = caches[url]
-			}
+			caches, mux := linearCaches(meshOf(services, 1))
 			f := start(t, config(serveCache(t, mux), v, proxies))
 			eventually(t, "all ready", func() bool { return f.Counts().Ready == proxies })
 			wantEverywhere(t, f, proxies, services, 1)

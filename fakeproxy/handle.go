@@ -1,10 +1,9 @@
 package fakeproxy
 
 import (
+	"bytes"
 	"context"
 	"slices"
-
-	"google.golang.org/grpc/mem"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
@@ -16,11 +15,9 @@ import (
 // tells the sink. An error means that the stream is of no use any more.
 func (p *proxy) handle(ctx context.Context, m *adsconn.Message) error {
 	if p.delays != nil { // it would keep a shared buffer while it waits
-		own := m.Data.MaterializeToBuffer(mem.DefaultBufferPool())
-		defer own.Free()
-		return p.handleBytes(ctx, m, own.ReadOnlyData())
+		return p.handleBytes(ctx, m, bytes.Join(m.Pieces, nil))
 	}
-	b, buffer, taken := p.fleet.scratch.whole(m.Data)
+	b, buffer, taken := p.fleet.scratch.whole(m)
 	if taken {
 		defer p.fleet.scratch.done(buffer)
 	}

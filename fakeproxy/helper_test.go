@@ -68,6 +68,11 @@ type fleet struct {
 // option changes the config of a fleet under test.
 type option func(*fakeproxy.Config)
 
+// over has a fleet use a transport.
+func over(transport string) option {
+	return func(c *fakeproxy.Config) { c.Spec.Transport = transport }
+}
+
 func fetchTimeout(d time.Duration) option {
 	return func(c *fakeproxy.Config) { c.Spec.InitialFetchTimeout = metav1.Duration{Duration: d} }
 }
@@ -78,6 +83,7 @@ func config(addr string, v xds.Variant, n int, opts ...option) fakeproxy.Config 
 	spec.Count = n
 	spec.Variant = v.String()
 	spec.ConnectRate = 2000
+	spec.Transport = transport
 	spec.Reconnect.Initial.Duration = time.Millisecond
 	spec.Reconnect.Max.Duration = 20 * time.Millisecond
 	cfg := fakeproxy.Config{Spec: spec, Addresses: []string{addr}, Clock: event.NewClock(), Sink: &recorder{}, Seed: 1}

@@ -145,17 +145,21 @@ func BenchmarkFleetIdle(b *testing.B) {
 			bare = before.perStream(b, streams, bare)
 		}
 	})
-	for _, services := range []int{100, 1000} {
-		b.Run(fmt.Sprintf("services=%d", services), func(b *testing.B) {
-			addr, _ := serverProcess(b, services)
-			for b.Loop() {
-				before := measureFootprint()
-				f := startBench(b, fleetConfig(addr, streams))
-				for f.Counts().Ready < streams {
-					time.Sleep(10 * time.Millisecond)
+	for _, transport := range transports {
+		for _, services := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("%s/services=%d", transport, services), func(b *testing.B) {
+				addr, _ := serverProcess(b, services)
+				for b.Loop() {
+					before := measureFootprint()
+					cfg := fleetConfig(addr, streams)
+					cfg.Spec.Transport = transport
+					f := startBench(b, cfg)
+					for f.Counts().Ready < streams {
+						time.Sleep(10 * time.Millisecond)
+					}
+					before.perStream(b, streams, bare)
 				}
-				before.perStream(b, streams, bare)
-			}
-		})
+			})
+		}
 	}
 }

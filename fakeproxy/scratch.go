@@ -3,7 +3,7 @@ package fakeproxy
 import (
 	"runtime"
 
-	"google.golang.org/grpc/mem"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn"
 )
 
 const (
@@ -29,19 +29,22 @@ func newScratch() scratch {
 
 // whole returns the bytes of a message in one piece. They are good until the
 // buffer is given back to done.
-func (s *scratch) whole(data mem.BufferSlice) (b, buffer []byte, taken bool) {
-	switch len(data) {
+func (s *scratch) whole(m *adsconn.Message) (b, buffer []byte, taken bool) {
+	switch len(m.Pieces) {
 	case 0:
 		return nil, nil, false
 	case 1:
-		return data[0].ReadOnlyData(), nil, false
+		return m.Pieces[0], nil, false
 	}
 	buffer = <-s.free
-	if n := data.Len(); cap(buffer) < n {
-		buffer = make([]byte, n+n/4)
+	if n := m.Size(); cap(buffer) < n {
+		buffer = make([]byte, 0, n+n/4)
 	}
-	buffer = buffer[:cap(buffer)]
-	return buffer[:data.CopyTo(buffer)], buffer, true
+	b = buffer[:0]
+	for _, piece := range m.Pieces {
+		b = append(b, piece...)
+	}
+	return b, buffer, true
 }
 
 func (s *scratch) done(buffer []byte) {

@@ -20,8 +20,8 @@ type adsStream interface {
 	Context() context.Context
 	// Send queues a request, and never blocks.
 	Send(r *adsconn.Request)
-	// Receive waits for a response. Its error is why the stream ended.
-	Receive(m *adsconn.Message) error
+	// Serve hands over responses, until the stream ends or handle fails. Its error is why.
+	Serve(handle func(m *adsconn.Message) error) error
 	// Break ends the stream for a reason.
 	Break(reason error)
 }
@@ -80,17 +80,8 @@ func (p *proxy) open(ctx context.Context) (stream *adsconn.Stream, node []byte, 
 
 // serve takes one response after the other.
 func (p *proxy) serve(stream adsStream) error {
-	var m adsconn.Message
-	for {
-		if err := stream.Receive(&m); err != nil {
-			return err
-		}
-		err := p.handle(stream.Context(), &m)
-		m.Free()
-		if err != nil {
-			return err
-		}
-	}
+	ctx := stream.Context()
+	return stream.Serve(func(m *adsconn.Message) error { return p.handle(ctx, m) })
 }
 
 // attach takes an opened stream and sends its first requests: the root types always,

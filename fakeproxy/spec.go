@@ -27,6 +27,12 @@ const (
 	DuplicatesLast = "last"
 )
 
+// The values of Spec.Transport.
+const (
+	TransportGRPC = "grpc"
+	TransportLean = "lean"
+)
+
 // Spec describes a fleet, as the profile's section "proxies".
 type Spec struct {
 	// Count is the number of proxies.
@@ -40,6 +46,9 @@ type Spec struct {
 	// StreamsPerConnection is how many proxies share one TCP connection. An
 	// Envoy has its own: 1.
 	StreamsPerConnection int `json:"streamsPerConnection" role:"load"`
+	// Transport is what carries the streams: "grpc", which is grpc-go, or "lean", an
+	// HTTP/2 client of our own that costs a fraction of its processor and memory.
+	Transport string `json:"transport" role:"setting"`
 	// SourceAddresses are the loopback addresses to connect from. Empty means
 	// one, or as many as the ephemeral ports require.
 	SourceAddresses []string `json:"sourceAddresses,omitempty" role:"setting"`
@@ -83,6 +92,7 @@ func DefaultSpec() Spec {
 		Variant:              VariantDelta,
 		ConnectRate:          200,
 		StreamsPerConnection: 1,
+		Transport:            TransportGRPC,
 		InitialFetchTimeout:  metav1.Duration{Duration: 15 * time.Second},
 		Reconnect: ReconnectSpec{
 			Initial: metav1.Duration{Duration: 500 * time.Millisecond},
@@ -118,6 +128,9 @@ func (s Spec) Validate() error {
 	}
 	if s.Variant != VariantSotW && s.Variant != VariantDelta && s.Variant != VariantMixed {
 		bad("variant", fmt.Sprintf("%q", s.Variant), "must be sotw, delta or mixed")
+	}
+	if s.Transport != TransportGRPC && s.Transport != TransportLean {
+		bad("transport", fmt.Sprintf("%q", s.Transport), "must be grpc or lean")
 	}
 	if s.ConnectRate <= 0 {
 		bad("connectRate", s.ConnectRate, "must be above 0/s")

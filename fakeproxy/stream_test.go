@@ -1,6 +1,7 @@
 package fakeproxy_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,26 @@ import (
 	"github.com/xdsbench/xdsbench/fakeproxy/misbehave"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// transport is what the fleets under test use. All tests run with each, or with that of
+// the environment variable TRANSPORT alone.
+var transport string
+
+var transports = []string{fakeproxy.TransportLean, fakeproxy.TransportGRPC}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(bothTransports{m}) }
+
+// bothTransports runs the tests once with each transport.
+type bothTransports struct{ tests *testing.M }
+
+func (b bothTransports) Run() (code int) {
+	for _, transport = range transports {
+		if only := os.Getenv("TRANSPORT"); only != "" && only != transport {
+			continue
+		}
+		code = max(code, b.tests.Run())
+	}
+	return code
+}
 
 // response makes a response of the variant.
 func response(v xds.Variant, typeURL, version string, resources ...proto.Message) any {

@@ -164,6 +164,7 @@ func (r *run) environment() *result.Environment {
 	e.Versions["xdsbench"] = r.cfg.Version
 	e.Versions["target"] = info.Version
 	e.Target, e.TargetEnv = describeTarget(info, r.kube.real()), info.Env
+	e.Transport = r.cfg.Profile.Proxies.Transport
 	return e
 }
 

@@ -61,6 +61,8 @@ type Environment struct {
 	Versions   map[string]string `json:"versions,omitempty"`
 	Target     string            `json:"target,omitempty"`
 	TargetEnv  map[string]string `json:"targetEnv,omitempty"`
+	// Transport is what carried the fleet's streams: grpc (grpc-go) or lean (our own).
+	Transport string `json:"transport,omitempty"`
 	CPUModel   string            `json:"cpuModel,omitempty"`
 	CPUs       int               `json:"cpus,omitempty"`
 	Memory     int64             `json:"memoryBytes,omitempty" unit:"bytes"`

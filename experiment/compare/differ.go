@@ -50,7 +50,7 @@ func environmentFields(r *result.Result, profile fields) fields {
 	found := fields{
 		"target": e.Target, "os": e.OS, "kernel": e.Kernel, "cpuModel": e.CPUModel,
 		"cpus": strconv.Itoa(e.CPUs), "gomaxprocs": strconv.Itoa(e.GOMAXPROCS),
-		"memory": units.Bytes(e.Memory),
+		"memory": units.Bytes(e.Memory), "transport": e.Transport,
 	}
 	for name, version := range e.Versions {
 		found["versions."+name] = version

@@ -2,16 +2,11 @@ package adsconn
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/internal/address"
@@ -49,12 +44,15 @@ type Config struct {
 	Choose    func() int
 	// MaxReceiveBytes bounds one message. 0 means unlimited.
 	MaxReceiveBytes int
+	// Lean takes the package h2 for HTTP/2, in place of grpc-go. Shared says that
+	// several streams at once may use one connection.
+	Lean, Shared bool
 }
 
 // Transport makes connections, and has what they share.
 type Transport struct {
 	cfg     Config
-	senders *senders
+	senders *senders // of grpc-go's streams
 
 	connectTimeout, openTimeout time.Duration
 }
@@ -92,10 +90,32 @@ type Conn struct {
 	meter     meter
 	socket    atomic.Pointer[socket] // the latest
 
-	mu      sync.Mutex // guards all below
-	cc      *grpc.ClientConn
-	address int // of cc, by index
-	streams int
+	mu     sync.Mutex // guards latest, and the users of all clients
+	latest *usedClient
+}
+
+// client is one HTTP/2 connection to the control plane.
+type client interface {
+	// open opens a stream, which ends with ctx.
+	open(ctx context.Context, method string) (carrier, error)
+	// usable reports whether further streams may be opened.
+	usable() bool
+	close() error
+}
+
+// carrier carries the messages of one stream.
+type carrier interface {
+	send(r *Request)
+	serve(handle func(m *Message) error) error
+	// close returns when nothing is being sent any more. The stream's context has ended.
+	close()
+}
+
+// usedClient is a client, and who uses it.
+type usedClient struct {
+	client
+	address int // by index
+	users   int
 }
 
 // NewConn returns a connection that is opened by its first stream.
@@ -113,23 +133,29 @@ func (c *Conn) StopReading() {
 	}
 }
 
-// acquire returns the connection, opened lazily by its first stream, and the index
-// of its address. All attempts of one user are to one address; the next user of a
-// connection that nobody used gets an address chosen anew.
-func (c *Conn) acquire() (cc *grpc.ClientConn, addr int, err error) {
+// acquire returns the connection's client, opened lazily by its first stream. All
+// attempts of one user are to one address; the next user of a connection that nobody
+// used, or that takes no further streams, gets an address chosen anew.
+func (c *Conn) acquire() (*usedClient, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cc == nil {
+	if c.latest == nil || !c.latest.usable() {
 		i := c.transport.cfg.Choose()
-		to := c.transport.cfg.Addresses[i]
-		cc, err = grpc.NewClient("passthrough:///"+authority(to), c.options(to)...)
+		cl, err := c.newClient(c.transport.cfg.Addresses[i])
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		c.cc, c.address = cc, i
+		c.latest = &usedClient{client: cl, address: i}
 	}
-	c.streams++
-	return c.cc, c.address, nil
+	c.latest.users++
+	return c.latest, nil
+}
+
+func (c *Conn) newClient(to address.Address) (client, error) {
+	if c.transport.cfg.Lean {
+		return &leanClient{conn: c, to: to}, nil
+	}
+	return newGRPCClient(c, to)
 }
 
 // authority is the host that the peer is called by. A unix socket has none.
@@ -140,53 +166,18 @@ func authority(a address.Address) string {
 	return a.Endpoint
 }
 
-// release closes the connection after its last user.
-func (c *Conn) release() error {
+// release closes a client after its last user.
+func (c *Conn) release(u *usedClient) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.streams--
-	if c.streams > 0 {
+	u.users--
+	last := u.users == 0
+	if last && c.latest == u {
+		c.latest = nil
+		c.socket.Store(nil)
+	}
+	c.mu.Unlock()
+	if !last {
 		return nil
 	}
-	cc := c.cc
-	c.cc = nil
-	c.socket.Store(nil)
-	return cc.Close()
-}
-
-func (c *Conn) options(to address.Address) []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(c.dialer(to)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: c.transport.connectTimeout}),
-		grpc.WithNoProxy(),
-		grpc.WithDisableRetry(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableHealthCheck(),
-		grpc.WithIdleTimeout(0),
-		grpc.WithReadBufferSize(readBuffer),
-		grpc.WithWriteBufferSize(0), // see frameWriter
-		grpc.WithStaticStreamWindowSize(streamWindow),
-		grpc.WithStaticConnWindowSize(connectionWindow),
-		grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(c.transport.cfg.MaxReceiveBytes),
-			grpc.MaxCallSendMsgSize(math.MaxInt),
-			grpc.ForceCodecV2(codec{meter: &c.meter}),
-		),
-	}
-}
-
-// open opens a stream, at most for openTimeout. The stream ends with ctx.
-func (c *Conn) open(ctx context.Context, cancel context.CancelCauseFunc, method string) (grpc.ClientStream, int, error) {
-	cc, addr, err := c.acquire()
-	if err != nil {
-		return nil, 0, err
-	}
-	timeout := time.AfterFunc(c.transport.openTimeout, func() { cancel(errOpenTimeout) })
-	defer timeout.Stop()
-	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
-	if err != nil {
-		return nil, 0, errors.Join(err, c.release())
-	}
-	return stream, addr, nil
+	return u.close()
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/mem"
 
 	"github.com/xdsbench/xdsbench/internal/address"
 )
@@ -21,12 +22,11 @@ func (c *Conn) dialer(to address.Address) func(context.Context, string) (net.Con
 		if err != nil {
 			return nil, err
 		}
-		c.socket.Store(s)
-		return s, nil
+		return &grpcSocket{socket: s, frames: frameWriter{to: counting{s}, pool: mem.DefaultBufferPool()}}, nil
 	}
 }
 
-// dial connects. grpc-go ends ctx after connectTimeout.
+// dial connects. ctx ends after connectTimeout.
 func (c *Conn) dial(ctx context.Context, to address.Address) (*socket, error) {
 	d := net.Dialer{KeepAlive: -1}
 	if c.cfg.Source.IsValid() && to.Network == "tcp" {
@@ -41,6 +41,7 @@ func (c *Conn) dial(ctx context.Context, to address.Address) (*socket, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connection to %s: %w", to, err), conn.Close())
 	}
+	c.socket.Store(s)
 	return s, nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// outbox sends the requests of one stream in the order in which they were put
-// in. SendMsg blocks once the server leaves 64 KiB unread beyond its window,
+// outbox is a stream of grpc-go. It sends requests in the order in which they were
+// given. SendMsg blocks once the server leaves 64 KiB unread beyond its window,
 // and a server may well read only after it has sent: if the goroutine that
 // receives sent too, each would wait for the other. So the sending is done by
 // one of the senders, and only while the queue is not empty.
@@ -23,9 +23,9 @@ type outbox struct {
 	ended bool       // the stream takes no more; guarded by mu
 }
 
-// put hands over a request. It never blocks. That a stream is broken shows in
+// send hands over a request. It never blocks. That a stream is broken shows in
 // its receiving, with the server's status.
-func (o *outbox) put(r *Request) {
+func (o *outbox) send(r *Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {
@@ -98,14 +98,14 @@ func (o *outbox) drain() {
 			return
 		}
 		o.mu.Unlock()
-		if o.send(queue) != nil {
+		if o.sendAll(queue) != nil {
 			return
 		}
 	}
 }
 
-// send sends requests. On an error the stream takes no more.
-func (o *outbox) send(queue []*Request) error {
+// sendAll sends requests. On an error the stream takes no more.
+func (o *outbox) sendAll(queue []*Request) error {
 	for _, r := range queue {
 		if err := o.stream.SendMsg(r); err != nil {
 			o.mu.Lock()
@@ -117,6 +117,22 @@ func (o *outbox) send(queue []*Request) error {
 	return nil
 }
 
-// wait returns when nothing is being sent any more. The stream must have
-// ended, and nobody may put anything.
-func (o *outbox) wait() { o.wg.Wait() }
+// serve hands over one message after the other.
+func (o *outbox) serve(handle func(m *Message) error) error {
+	var m Message
+	for {
+		if err := o.stream.RecvMsg(&m); err != nil {
+			return err
+		}
+		err := handle(&m)
+		m.data.Free()
+		clear(m.Pieces)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// close returns when nothing is being sent any more. The stream must have ended, and
+// nobody may send.
+func (o *outbox) close() { o.wg.Wait() }

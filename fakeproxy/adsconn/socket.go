@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn/h2"
 )
 
 // meter counts what a connection and its successors moved.
@@ -44,12 +45,11 @@ func (m *meter) read(n int, arrival time.Time) {
 type socket struct {
 	net.Conn
 
-	meter  *meter
-	raw    syscall.RawConn
-	pacer  *pacer // nil unless reading may be held up
-	frames frameWriter
+	meter *meter
+	raw   syscall.RawConn
+	pacer *pacer // nil unless reading may be held up
 
-	// Guarded by grpc-go, whose one reader goroutine makes all reads.
+	// Used by the one goroutine that reads.
 	want     int
 	pool     mem.BufferPool
 	buf      *[]byte
@@ -58,6 +58,12 @@ type socket struct {
 	err      error
 	deferred bool // the pacer stopped reading while the read waited
 	fill     func(fd uintptr) bool
+
+	// Used by one goroutine at a time, that which writes.
+	out      []byte
+	written  int
+	writeErr error
+	flush    func(fd uintptr) bool
 }
 
 func newSocket(c net.Conn, m *meter, cfg ConnConfig) (*socket, error) {
@@ -73,26 +79,8 @@ func newSocket(c net.Conn, m *meter, cfg ConnConfig) (*socket, error) {
 	if cfg.MayStop || cfg.BytesPerSecond > 0 || cfg.Pause > 0 {
 		s.pacer = newPacer(cfg)
 	}
-	s.frames = frameWriter{to: counting{s}, pool: mem.DefaultBufferPool()}
-	s.fill = s.tryRead
+	s.fill, s.flush = s.tryRead, s.tryWrite
 	return s, stampArrivals(raw)
-}
-
-// Read reads from the socket, without the time of arrival. grpc-go calls ReadOnReady
-// instead, as long as its interface for that does not change.
-func (s *socket) Read(b []byte) (int, error) {
-	if s.pacer != nil {
-		if err := s.pacer.wait(); err != nil {
-			return 0, err
-		}
-		b = b[:s.pacer.limit(len(b))]
-	}
-	n, err := s.Conn.Read(b)
-	s.meter.read(n, time.Time{})
-	if s.pacer != nil {
-		s.pacer.note(n)
-	}
-	return n, err
 }
 
 // Close closes the connection, also while a read is held up.
@@ -101,27 +89,6 @@ func (s *socket) Close() error {
 		s.pacer.close()
 	}
 	return s.Conn.Close()
-}
-
-// SetWriteDeadline bounds the writes of a connection that is being closed: grpc-go
-// calls it only then. It would wait 5 s for a peer that reads nothing.
-func (s *socket) SetWriteDeadline(t time.Time) error {
-	if latest := time.Now().Add(closeTimeout); t.After(latest) {
-		t = latest
-	}
-	return s.Conn.SetWriteDeadline(t)
-}
-
-// Write writes frames to the socket. grpc-go's goroutines take turns in it.
-func (s *socket) Write(b []byte) (int, error) { return s.frames.Write(b) }
-
-// counting writes to a connection's socket.
-type counting struct{ s *socket }
-
-func (w counting) Write(b []byte) (int, error) {
-	n, err := w.s.Conn.Write(b)
-	w.s.meter.out.Add(int64(n))
-	return n, err
 }
 
 // ReadOnReady reads into a buffer that is taken from the pool only once there
@@ -176,15 +143,17 @@ func (s *socket) readWhenAllowed() error {
 // tryRead makes one read, and reports false if the socket has nothing yet: it is
 // called again then.
 func (s *socket) tryRead(fd uintptr) bool {
-	want := s.want
 	if s.pacer != nil {
 		if s.deferred = s.pacer.stopped.Load(); s.deferred {
 			return true
 		}
-		want = s.pacer.limit(want)
 	}
 	s.buf = s.pool.Get(s.want)
-	s.n, s.arrival, s.err = receive(int(fd), (*s.buf)[:want])
+	into := *s.buf
+	if s.pacer != nil {
+		into = into[:s.pacer.limit(len(into))]
+	}
+	s.n, s.arrival, _, s.err = receive(int(fd), into)
 	if s.err == nil {
 		return true
 	}
@@ -196,4 +165,98 @@ func (s *socket) tryRead(fd uintptr) bool {
 		return false
 	}
 	return true
+}
+
+// ReadLoop reads until take wants no more.
+func (s *socket) ReadLoop(pool *h2.BufferPool, take func(buf *[]byte, n int) bool) error {
+	if s.pacer != nil {
+		return s.readSlowly(pool, take)
+	}
+	var end error
+	// All reads are within one call of raw.Read, which remembers what becomes readable
+	// meanwhile. So where the kernel says that nothing is left, there is no need to try.
+	err := s.raw.Read(func(fd uintptr) bool {
+		for {
+			buf := pool.Get()
+			n, arrival, left, err := receive(int(fd), *buf)
+			if err != nil || n == 0 {
+				pool.Put(buf)
+				if errors.Is(err, unix.EAGAIN) {
+					return false
+				}
+				if end = err; err == nil {
+					end = io.EOF
+				}
+				return true
+			}
+			s.meter.read(n, arrival)
+			if !take(buf, n) {
+				return true
+			}
+			if left == 0 {
+				return false
+			}
+		}
+	})
+	return errors.Join(err, end)
+}
+
+// readSlowly is ReadLoop where reading may be held up.
+func (s *socket) readSlowly(pool *h2.BufferPool, take func(buf *[]byte, n int) bool) error {
+	for {
+		buf, n, err := s.ReadOnReady(0, slow{pool})
+		if err != nil || !take(buf, n) {
+			return err
+		}
+	}
+}
+
+// slow is a pool as ReadOnReady wants it.
+type slow struct{ pool *h2.BufferPool }
+
+func (p slow) Get(int) *[]byte { return p.pool.Get() }
+func (p slow) Put(b *[]byte)   { p.pool.Put(b) }
+
+// TryWrite writes what the socket takes at once, which may be nothing.
+func (s *socket) TryWrite(b []byte) (int, error) {
+	s.out, s.written, s.writeErr = b, 0, nil
+	err := s.raw.Write(s.flush)
+	s.out = nil
+	if err == nil {
+		err = s.writeErr
+	}
+	s.meter.out.Add(int64(s.written))
+	return s.written, err
+}
+
+// tryWrite makes one write, and never asks to be called again.
+func (s *socket) tryWrite(fd uintptr) bool {
+	n, err := unix.Write(int(fd), s.out)
+	switch {
+	case err == nil:
+		s.written = n
+	case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR):
+		s.writeErr = err
+	}
+	return true
+}
+
+// WriteAll waits until all is written.
+func (s *socket) WriteAll(b []byte) error {
+	n, err := s.Conn.Write(b)
+	s.meter.out.Add(int64(n))
+	return err
+}
+
+// Stamp is that of a message that has just become whole.
+func (s *socket) Stamp() h2.Stamp {
+	return h2.Stamp{Received: s.meter.clock.Now(), Arrived: event.Time(s.meter.last.Load())}
+}
+
+// Interrupt ends all reading.
+func (s *socket) Interrupt() {
+	if s.pacer != nil {
+		s.pacer.close()
+	}
+	_ = s.SetReadDeadline(time.Unix(1, 0)) // it fails for a closed connection only
 }

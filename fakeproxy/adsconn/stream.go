@@ -3,8 +3,7 @@ package adsconn
 import (
 	"context"
 	"errors"
-
-	"google.golang.org/grpc"
+	"time"
 
 	"github.com/xdsbench/xdsbench/event/xds"
 )
@@ -22,26 +21,29 @@ var errOpenTimeout = errors.New("the control plane let no stream begin in time")
 
 // Stream is one ADS stream.
 type Stream struct {
-	conn   *Conn
-	grpc   grpc.ClientStream
-	addr   int
-	ctx    context.Context // ends with the stream
-	cancel context.CancelCauseFunc
-	outbox outbox
+	conn    *Conn
+	client  *usedClient
+	carrier carrier
+	ctx     context.Context // ends with the stream
+	cancel  context.CancelCauseFunc
 }
 
 // Open opens a stream, and the connection if there is none. The stream ends with ctx
 // and must be closed.
 func (c *Conn) Open(ctx context.Context, v xds.Variant) (*Stream, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Stream{conn: c, ctx: ctx, cancel: cancel}
-	var err error
-	if s.grpc, s.addr, err = c.open(ctx, cancel, method(v)); err != nil {
-		err = s.reason(err)
-		s.cancel(nil)
+	u, err := c.acquire()
+	if err != nil {
 		return nil, err
 	}
-	s.outbox = outbox{stream: s.grpc, senders: c.transport.senders}
+	s := &Stream{conn: c, client: u}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	timeout := time.AfterFunc(c.transport.openTimeout, func() { s.cancel(errOpenTimeout) })
+	defer timeout.Stop()
+	if s.carrier, err = u.open(s.ctx, method(v)); err != nil {
+		err = s.reason(err)
+		s.cancel(nil)
+		return nil, errors.Join(err, c.release(u))
+	}
 	return s, nil
 }
 
@@ -49,18 +51,17 @@ func (c *Conn) Open(ctx context.Context, v xds.Variant) (*Stream, error) {
 func (s *Stream) Context() context.Context { return s.ctx }
 
 // Address is the index of the address that the stream goes to.
-func (s *Stream) Address() int { return s.addr }
+func (s *Stream) Address() int { return s.client.address }
 
-// Send queues a request. It never blocks. That a stream is broken shows in its
-// receiving, with the server's status.
-func (s *Stream) Send(r *Request) { s.outbox.put(r) }
+// Send queues a request. It never blocks. That a stream is broken shows in
+// Serve, with the server's status.
+func (s *Stream) Send(r *Request) { s.carrier.send(r) }
 
-// Receive waits for the next message, which the caller must free.
-func (s *Stream) Receive(m *Message) error {
-	if err := s.grpc.RecvMsg(m); err != nil {
-		return s.reason(err)
-	}
-	return nil
+// Serve hands over one message after the other, until the stream ends or handle returns
+// an error. A message is good until handle returns. The error says why the stream has
+// ended.
+func (s *Stream) Serve(handle func(m *Message) error) error {
+	return s.reason(s.carrier.serve(handle))
 }
 
 // reason returns why the stream was ended, if we ended it, or else err.
@@ -71,13 +72,13 @@ func (s *Stream) reason(err error) error {
 	return err
 }
 
-// Break ends the stream for a reason, which Receive then returns.
+// Break ends the stream for a reason, which Serve then returns.
 func (s *Stream) Break(reason error) { s.cancel(reason) }
 
 // Close ends the stream and, if no other uses it, the connection. It returns when
 // nothing is being sent any more; nobody may send then.
 func (s *Stream) Close() error {
 	s.cancel(nil)
-	s.outbox.wait()
-	return s.conn.release()
+	s.carrier.close()
+	return s.conn.release(s.client)
 }

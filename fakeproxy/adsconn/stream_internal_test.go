@@ -2,6 +2,7 @@ package adsconn
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -46,9 +47,13 @@ func serve(t *testing.T, opts ...grpc.ServerOption) address.Address {
 }
 
 // transport has one address, and ends with the test.
-func transport(t *testing.T, to address.Address) *Transport {
+func transport(t *testing.T, to address.Address, options ...func(*Config)) *Transport {
 	t.Helper()
-	tr := NewTransport(Config{Clock: event.NewClock(), Addresses: []address.Address{to}, Choose: func() int { return 0 }})
+	cfg := Config{Clock: event.NewClock(), Addresses: []address.Address{to}, Choose: func() int { return 0 }}
+	for _, o := range options {
+		o(&cfg)
+	}
+	tr := NewTransport(cfg)
 	t.Cleanup(tr.Close)
 	return tr
 }
@@ -65,20 +70,33 @@ func TestGRPCReadsWithTheTimeOfArrival(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	var m Message
-	for deadline := time.Now().Add(10 * time.Second); m.Arrived == 0; { // the kernel begins a moment after it is asked
-		if time.Now().After(deadline) {
-			t.Fatal("no message has its time of arrival")
+	s.Send(empty())
+	deadline := time.Now().Add(10 * time.Second)
+	err = s.Serve(func(m *Message) error {
+		switch {
+		case m.Arrived > m.Received:
+			return fmt.Errorf("arrived at %v, after it was received at %v", m.Arrived, m.Received)
+		case m.Arrived != 0:
+			return errEnough
+		case time.Now().After(deadline): // the kernel begins a moment after it is asked
+			return errors.New("no message has its time of arrival")
 		}
 		s.Send(empty())
-		if err := s.Receive(&m); err != nil {
-			t.Fatal(err)
-		}
-		m.Free()
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Error(err)
 	}
-	if m.Arrived > m.Received {
-		t.Errorf("arrived at %v, after it was received at %v", m.Arrived, m.Received)
+}
+
+var errEnough = errors.New("the test has seen enough")
+
+// one waits for one message.
+func one(s *Stream) error {
+	if err := s.Serve(func(*Message) error { return errEnough }); !errors.Is(err, errEnough) {
+		return err
 	}
+	return nil
 }
 
 // TestMessageThatWasReadOtherwiseHasNoTimeOfArrival is what a message shows once
@@ -89,7 +107,7 @@ func TestMessageThatWasReadOtherwiseHasNoTimeOfArrival(t *testing.T) {
 	defer func() { _, _ = ours.Close(), peer.Close() }()
 	m := &meter{clock: event.NewClock()}
 	m.last.Store(5)
-	s := &socket{Conn: ours, meter: m}
+	s := &grpcSocket{socket: &socket{Conn: ours, meter: m}}
 	go func() { _, _ = peer.Write([]byte("message")) }()
 	if _, err := s.Read(make([]byte, 100)); err != nil {
 		t.Fatal(err)
@@ -110,7 +128,7 @@ func TestBrokenStreamSaysWhy(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	reason := errors.New("the test's own")
 	s.Break(reason)
-	if err := s.Receive(new(Message)); !errors.Is(err, reason) {
+	if err := one(s); !errors.Is(err, reason) {
 		t.Errorf("ended by %v, want %v", err, reason)
 	}
 }
@@ -126,7 +144,7 @@ func TestOpeningIsBoundedWhereNoFurtherStreamMayBegin(t *testing.T) {
 	}
 	defer func() { _ = first.Close() }()
 	first.Send(empty())
-	if err := first.Receive(new(Message)); err != nil { // the server's settings are known
+	if err := one(first); err != nil { // the server's settings are known
 		t.Fatal(err)
 	}
 	if second, err := c.Open(t.Context(), xds.Delta); !errors.Is(err, errOpenTimeout) {
