@@ -111,6 +111,7 @@ func TestBothTransportsSendTheSameRequests(t *testing.T) {
 				srv := adstest.Start(t, grpc.ForceServerCodecV2(r))
 				f := start(t, config(srv.Addr, v, 1, over(with)))
 				c := &script{t, v, srv.Accept(t)}
+				check(t, c.s, "first requests", want{url: adstest.CDS, node: true}, want{url: adstest.LDS})
 				c.clusters()
 				c.listeners()
 				c.update()
