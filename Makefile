@@ -19,6 +19,9 @@ run: build ## run the quickstart on the embedded control plane
 test: ## all tests, with the race detector (go vet is one of the linters)
 	$(GO) test -race -vet=off -shuffle=on -p 3 -parallel 4 -timeout 20m ./...
 
+test-profiles: ## each shipped profile for 10 s, with 50 proxies, on the embedded control plane
+	$(GO) test -tags shipped -count=1 -timeout 15m -parallel 3 -run TestEveryShippedProfile ./cmd/xdsbench
+
 real-bin: ## build istiod, kube-apiserver, kubectl, etcd and Contour into bin/real
 	internal/realstack/build.sh $(CURDIR)/$(REAL)
 
@@ -61,4 +64,4 @@ check: lint tidy-check test ## what a change must pass before it is pushed
 ci: ## what CI runs
 	.ci/run
 
-.PHONY: help build run test real-bin test-istiod lint fmt tidy-check fuzz-smoke bench bench-fleet cover check ci
+.PHONY: help build run test test-profiles real-bin test-istiod lint fmt tidy-check fuzz-smoke bench bench-fleet cover check ci

@@ -51,7 +51,21 @@ type Config struct {
 // Validate reports every problem of a profile, across all stages. It looks at the
 // profile alone.
 func Validate(p *profiles.Profile) error {
-	return errors.Join(p.Validate(), metric.Validate(p.SLO), checkProfiling(p))
+	return errors.Join(p.Validate(), metric.Validate(p.SLO), checkAnswer(p.Answer), checkProfiling(p))
+}
+
+// checkAnswer makes sure that what a profile answers is measured.
+func checkAnswer(lines []profiles.Answer) error {
+	var errs []error
+	for i, a := range lines {
+		if !metric.Exists(a.Metric) {
+			errs = append(errs, fmt.Errorf("answer[%d].metric: %q: must be a metric of docs/metrics.md, such as propagation.all.p99", i, a.Metric))
+		}
+		if a.Says == "" {
+			errs = append(errs, fmt.Errorf("answer[%d].says: must say what %s is", i, a.Metric))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // CheckRunnable reports what Validate does, and the limits of this machine that are

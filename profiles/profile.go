@@ -36,10 +36,22 @@ type Profile struct {
 	Phases  Phases         `json:"phases"`
 	// SLO maps a metric of the result, such as "propagation.all.p99", to the
 	// highest value that passes, such as "2s" or "0".
-	SLO    map[string]string `json:"slo,omitempty" role:"setting"`
-	Target target.Spec       `json:"target"`
+	SLO map[string]string `json:"slo,omitempty" role:"setting"`
+	// Answer is what the report says first, in this order: the metrics that the profile
+	// is run for.
+	Answer []Answer    `json:"answer,omitempty"`
+	Target target.Spec `json:"target"`
 	// Pprof is what to take of the control plane's profiles.
 	Pprof hotspot.Spec `json:"pprof"`
+}
+
+// Answer is one line of what a profile answers.
+type Answer struct {
+	// Says is what the metric is, in the words of who asks.
+	Says string `json:"says" role:"setting"`
+	// Metric is a metric of the result. A "*" stands for any key, such as a type of xDS
+	// resource: each has a line.
+	Metric string `json:"metric" role:"setting"`
 }
 
 // Phases are the lengths of a run's parts.

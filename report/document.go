@@ -39,6 +39,10 @@ type profile struct {
 	Phases struct {
 		Steady string `json:"steady"`
 	} `json:"phases"`
+	Answer []struct {
+		Says   string `json:"says"`
+		Metric string `json:"metric"`
+	} `json:"answer"`
 }
 
 // Document is the report of a run for people. dir, where the result is saved, is named
@@ -53,6 +57,7 @@ func Document(r *result.Result, dir string) (*doc.Document, error) {
 	v := verdict.Of(r)
 	d := &doc.Document{Title: p.Name, Verdict: v, VerdictStyle: style(v), Headline: headline(r)}
 	d.Section("").List(r.Reasons...)
+	answer(d.Section("Answer").Table(), r, &p)
 	facts(d.Section(""), r, &p)
 	slo(d.Section("SLO").Table(), r.SLO)
 	propagation(d.Section("Propagation").Table(), r.Propagation)

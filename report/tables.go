@@ -8,6 +8,7 @@ import (
 	"github.com/xdsbench/xdsbench/internal/doc"
 	"github.com/xdsbench/xdsbench/internal/units"
 	"github.com/xdsbench/xdsbench/result"
+	"github.com/xdsbench/xdsbench/result/metric"
 	"github.com/xdsbench/xdsbench/result/observed"
 )
 
@@ -22,6 +23,27 @@ func slo(t *doc.Table, all []result.SLO) {
 			t.Row(s.Metric, value, s.Limit, "kept").Mark(3, doc.Good)
 		} else {
 			t.Row(s.Metric, value, s.Limit, "missed").Mark(3, doc.Bad)
+		}
+	}
+}
+
+// answer has the metrics that the profile is run for.
+func answer(t *doc.Table, r *result.Result, p *profile) {
+	if len(p.Answer) == 0 {
+		return
+	}
+	values := metric.Values(r)
+	t.Left("").Right("value").Code("metric")
+	for _, a := range p.Answer {
+		found := false
+		for _, v := range values {
+			if metric.Match(a.Metric, v.Name) {
+				t.Row(a.Says, marked(units.Amount(v.Number, v.Unit), v.Note), v.Name)
+				found = true
+			}
+		}
+		if !found {
+			t.Row(a.Says, "not measured", a.Metric)
 		}
 	}
 }

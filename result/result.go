@@ -57,18 +57,18 @@ type Environment struct {
 	// StartedAt is the wall-clock start of the run, RFC 3339.
 	StartedAt string `json:"startedAt,omitempty"`
 	// RunID is in the labels of every object that the run created.
-	RunID      string            `json:"runID,omitempty"`
-	Versions   map[string]string `json:"versions,omitempty"`
-	Target     string            `json:"target,omitempty"`
-	TargetEnv  map[string]string `json:"targetEnv,omitempty"`
+	RunID     string            `json:"runID,omitempty"`
+	Versions  map[string]string `json:"versions,omitempty"`
+	Target    string            `json:"target,omitempty"`
+	TargetEnv map[string]string `json:"targetEnv,omitempty"`
 	// Transport is what carried the fleet's streams: grpc (grpc-go) or lean (our own).
-	Transport string `json:"transport,omitempty"`
-	CPUModel   string            `json:"cpuModel,omitempty"`
-	CPUs       int               `json:"cpus,omitempty"`
-	Memory     int64             `json:"memoryBytes,omitempty" unit:"bytes"`
-	GOMAXPROCS int               `json:"gomaxprocs,omitempty"`
-	OS         string            `json:"os,omitempty"`
-	Kernel     string            `json:"kernel,omitempty"`
+	Transport  string `json:"transport,omitempty"`
+	CPUModel   string `json:"cpuModel,omitempty"`
+	CPUs       int    `json:"cpus,omitempty"`
+	Memory     int64  `json:"memoryBytes,omitempty" unit:"bytes"`
+	GOMAXPROCS int    `json:"gomaxprocs,omitempty"`
+	OS         string `json:"os,omitempty"`
+	Kernel     string `json:"kernel,omitempty"`
 }
 
 // Proxies counts proxies. Connected and Ready count those that ever were.

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,9 @@ func embeddedLaunch(cfg Config, kubeconfig string, addresses []string) (launch, 
 }
 
 func istiodLaunch(cfg Config, kubeconfig string, addresses []string, replica int) (launch, error) {
-	binary, err := findProgram(cfg.Spec.Binary)
+	binary, err := findProgram(cmp.Or(cfg.Spec.Binary, "pilot-discovery"))
 	if err != nil {
-		return launch{}, fmt.Errorf("target.binary: %w; give the path of a pilot-discovery binary", err)
+		return launch{}, fmt.Errorf("target.binary: %w; give the path of a pilot-discovery binary (--istiod-binary)", err)
 	}
 	// istiod reads ./etc and ./var of its working directory: there must be none.
 	workDir, err := filepath.Abs(filepath.Join(cfg.Dir, FileOf("target-workdir", replica)))

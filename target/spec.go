@@ -62,7 +62,8 @@ type Spec struct {
 	// Env is added to the target's environment, and wins over what we set.
 	// Only for targets that we start.
 	Env map[string]string `json:"env,omitempty" role:"setting"`
-	// Binary is the path of the istiod binary (pilot-discovery), or its name in PATH.
+	// Binary is the path of the istiod binary, or its name in PATH. Empty is
+	// pilot-discovery in PATH.
 	Binary string `json:"binary,omitempty" role:"setting"`
 	// Args are further arguments for the command of "embedded" and "istiod".
 	Args []string `json:"args,omitempty" role:"setting"`
@@ -110,11 +111,7 @@ func DefaultSpec() Spec {
 func (s Spec) Validate() error {
 	var errs []error
 	switch s.Kind {
-	case KindEmbedded:
-	case KindIstiod:
-		if s.Binary == "" {
-			errs = append(errs, errors.New(`target.binary: "": kind istiod needs the path of a pilot-discovery binary`))
-		}
+	case KindEmbedded, KindIstiod:
 	case KindExec:
 		errs = append(errs, s.validateExec(), s.validateAddresses())
 	case KindExternal:

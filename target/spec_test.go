@@ -28,7 +28,6 @@ func TestValidateListsAllProblemsByField(t *testing.T) {
 		"unknown priority":     {func(s *target.Spec) { s.Priority = "high" }, []string{`target.priority: "high": must be normal, low or idle`}},
 		"idle":                 {func(s *target.Spec) { s.Priority = "idle" }, nil},
 		"istiod with binary":   {func(s *target.Spec) { s.Kind, s.Binary = "istiod", "pilot-discovery" }, nil},
-		"istiod, no binary":    {func(s *target.Spec) { s.Kind = "istiod" }, []string{`target.binary: ""`}},
 		"embedded with binary": {func(s *target.Spec) { s.Binary = "x" }, []string{`target.binary: "x": only kind istiod uses it`}},
 		"exec":                 {exec("cp --listen {xds}"), nil},
 		"exec, empty":          {exec(" "), []string{"target.exec:"}},
