@@ -105,6 +105,17 @@ func TestAServiceIsRemovedAlsoWhereTheClusterIsTheLastToGo(t *testing.T) {
 	pairs(t, r.finish().Propagation, result.Propagation{Expected: 2, Deliveries: 1, Undelivered: 1})
 }
 
+// TestWhatCameAndWentBetweenTwoPushesIsNotUndelivered has a cluster come and go before the
+// control plane pushes: nothing has to be sent. What proxies know is to go must be told.
+func TestWhatCameAndWentBetweenTwoPushesIsNotUndelivered(t *testing.T) {
+	t.Parallel()
+	r := newAudienceRig(t, 2)
+	r.change("service-add", event.Expected{ResourceState: cds("new", event.Present), Audience: everyone})
+	r.see(1, cds("new", event.Present))
+	r.change("service-remove", event.Expected{ResourceState: cds("new", event.Absent), Audience: everyone})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 4, Deliveries: 3, Undelivered: 1, Unobserved: 2})
+}
+
 func TestWhatIsFollowedOutlastsAReconnect(t *testing.T) {
 	t.Parallel()
 	r := newAudienceRig(t, 1)

@@ -151,9 +151,13 @@ func (c *resource) move(p int, index int32) {
 	}
 }
 
-// shows reports whether proxy p now holds the newest state of the cluster.
+// shows reports whether proxy p now holds the newest state of the cluster. What a
+// mutation made and a later one took away again is absent where nothing of it was received.
 func (c *resource) shows(p int) bool {
 	history, at := *c.history.Load(), c.position(p)
+	if newest := history[len(history)-1].state; at == nothing && newest == event.Absent {
+		return !c.baseline && history[0].state != event.Absent
+	}
 	return at != nothing && !c.astray.has(p) && history[at].state == history[len(history)-1].state
 }
 

@@ -122,7 +122,9 @@ func (p *Profile) resolveScale() {
 	}
 	scale(&p.Proxies.Count)
 	p.Proxies.ConnectRate = rate.Rate(float64(p.Proxies.ConnectRate) * p.Scale)
-	scale(&p.Mesh.Services)
+	if len(p.Mesh.Classes) == 0 {
+		scale(&p.Mesh.Services)
+	}
 	scale(&p.Mesh.VirtualServices)
 	scale(&p.Mesh.DestinationRules)
 	for i := range p.Mesh.Classes {

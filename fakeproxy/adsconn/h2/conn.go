@@ -197,7 +197,6 @@ func (c *Conn) Close() error {
 	}
 	c.interrupt()
 	c.work.Wait()
-	c.in.free()
 	return errors.Join(err, c.socket.Close())
 }
 

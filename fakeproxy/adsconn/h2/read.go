@@ -52,6 +52,7 @@ type reader struct {
 // wanted. got is called when a stream has something to tell: a message is whole, or it has
 // ended.
 func (c *Conn) read(got func(s *Stream) (more bool)) {
+	defer c.in.free()
 	err := c.socket.ReadLoop(reads, func(buf *[]byte, n int) bool {
 		c.in.buf, c.in.rest = buf, (*buf)[:n]
 		for {
