@@ -36,6 +36,8 @@ type FleetConfig struct {
 	Log *slog.Logger
 	// Progress, if set, is called several times a second.
 	Progress func(Status)
+
+	onlooker fakeproxy.Sink // is told what the collector is; may be nil
 }
 
 // Validate lists everything that is wrong, one line each.
@@ -57,6 +59,7 @@ type standing struct {
 	collector *collect.Collector
 	sink      *fleetSink
 	meter     *self.Meter
+	clock     event.Clock
 	want      int
 	began     time.Time
 
@@ -72,7 +75,7 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 	}
 	roster := rosterOf(standalonePods(cfg.Spec.Count, cfg.Namespace), cfg.Spec)
 	clock := event.NewClock()
-	s := &standing{want: cfg.Spec.Count, began: time.Now()}
+	s := &standing{want: cfg.Spec.Count, began: time.Now(), clock: clock}
 	var err error
 	if s.collector, err = collect.New(collect.Config{
 		Proxies: cfg.Spec.Count, Variants: roster.variants, Names: roster.names, Clock: clock,
@@ -80,9 +83,13 @@ func startStanding(ctx context.Context, cfg FleetConfig, keepBytes bool) (*stand
 		return nil, err
 	}
 	s.sink = newFleetSink(s.collector, cfg.Spec.Count)
+	var sink fakeproxy.Sink = s.sink
+	if cfg.onlooker != nil {
+		sink = both{s.sink, cfg.onlooker}
+	}
 	if s.fleet, err = fakeproxy.New(fakeproxy.Config{
 		Spec: cfg.Spec, Addresses: strings.Split(cfg.XDSAddress, ","), Identities: roster.identities,
-		Clock: clock, Sink: s.sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
+		Clock: clock, Sink: sink, Seed: cfg.Seed, Log: cfg.Log, KeepBytes: keepBytes,
 	}); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,9 @@ func clusterRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 	return [][]string{{host, port, subset, direction, kind}}, nil
 }
 
+// noEndpoints is the status of a cluster that has none.
+const noEndpoints = "NONE"
+
 func endpointRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 	var cla endpointv3.ClusterLoadAssignment
 	if err := decode(r, &cla); err != nil {
@@ -66,7 +69,7 @@ func endpointRows(r *fakeproxy.ResourceDump) ([][]string, error) {
 		}
 	}
 	if len(rows) == 0 {
-		rows = append(rows, []string{"", "NONE", r.Name})
+		rows = append(rows, []string{"", noEndpoints, r.Name})
 	}
 	return rows, nil
 }

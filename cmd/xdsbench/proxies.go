@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,9 +31,15 @@ With --dump, one fake Envoy connects, waits until it holds everything, and print
 it in the manner of istioctl proxy-config; a section may be named: clusters,
 endpoints, listeners, routes or all.
 
+With --watch, one fake Envoy stays and tells each response as it comes: what was
+added, changed and removed, endpoint by endpoint, the size, and whether it was
+accepted. With --dump as well it prints at the end what it then holds, and with or
+without it on SIGUSR1: a fresh proxy would not show what this one was never told.
+
   xdsbench proxies --xds-address 127.0.0.1:15010 --count 1000 --connect-rate 50/s
   xdsbench proxies --xds-address 127.0.0.1:15010 --dump
-  xdsbench proxies --xds-address 127.0.0.1:15010 --dump endpoints --format json`
+  xdsbench proxies --xds-address 127.0.0.1:15010 --dump endpoints --format json
+  xdsbench proxies --xds-address 127.0.0.1:15010 --watch --variant sotw`
 
 // proxiesFlags are the flags of proxies.
 type proxiesFlags struct {
@@ -37,7 +47,7 @@ type proxiesFlags struct {
 	connectRate string
 	kind        string
 	duration    time.Duration
-	dump        bool
+	dump, watch bool
 	timeout     time.Duration
 	format      formatFlag
 	quiet       bool
@@ -47,16 +57,20 @@ func proxiesCommand(s streams) *cobra.Command {
 	f := proxiesFlags{cfg: harness.FleetConfig{Spec: fakeproxy.DefaultSpec()}}
 	spec := &f.cfg.Spec
 	c := &cobra.Command{
-		Use:   "proxies --xds-address HOST:PORT [--dump [SECTION]]",
-		Short: "Fake Envoys alone: keep them connected, or dump what one holds",
+		Use:   "proxies --xds-address HOST:PORT [--watch] [--dump [SECTION]]",
+		Short: "Fake Envoys alone: keep them connected, watch one, or dump what one holds",
 		Long:  proxiesLong,
 		Args:  argsAtMostOne(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.resolve(args); err != nil {
 				return usageError(err)
 			}
-			if f.dump {
-				return f.dumpOne(c.Context(), s, append(args, proxyconfig.All)[0])
+			section := append(args, proxyconfig.All)[0]
+			switch {
+			case f.watch:
+				return f.watchOne(c.Context(), s, section)
+			case f.dump:
+				return f.dumpOne(c.Context(), s, section)
 			}
 			return f.keep(c.Context(), s)
 		},
@@ -69,8 +83,9 @@ func proxiesCommand(s streams) *cobra.Command {
 	flags.StringVar(&f.kind, "kind", node.Sidecar, "node type: "+strings.Join(node.Kinds(), ", "))
 	flags.StringVar(&f.cfg.Namespace, "namespace", "default", "the namespace they claim to be in")
 	flags.DurationVar(&f.duration, "duration", 0, "how long to stay; 0 is until Ctrl-C")
-	flags.BoolVar(&f.dump, "dump", false, "print what one proxy holds, and end")
-	flags.DurationVar(&f.timeout, "timeout", 20*time.Second, "how long --dump waits until the proxy holds everything")
+	flags.BoolVar(&f.dump, "dump", false, "print what one proxy holds, and end; with --watch, at the end")
+	flags.BoolVar(&f.watch, "watch", false, "tell each response that one proxy gets, until Ctrl-C or --duration")
+	flags.DurationVar(&f.timeout, "timeout", 20*time.Second, "how long --dump without --watch waits until the proxy holds everything")
 	f.format.register(flags, "text", "json")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on stderr")
 	return c
@@ -86,6 +101,9 @@ func (f *proxiesFlags) resolve(args []string) error {
 		f.cfg.Spec.ConnectRate = perSecond
 	}
 	errs = append(errs, f.format.check())
+	if f.watch && f.cfg.Spec.Variant == fakeproxy.VariantMixed {
+		errs = append(errs, errors.New("--variant mixed: --watch is of one proxy: choose sotw or delta"))
+	}
 	f.cfg.Spec.Kinds = node.Shares{f.kind: 1}
 	if f.duration < 0 {
 		errs = append(errs, fmt.Errorf("--duration: %s: must be 0s or more", f.duration))
@@ -101,13 +119,18 @@ func (f *proxiesFlags) resolve(args []string) error {
 	return errors.Join(errs...)
 }
 
+// limited ends with ctx, and after --duration if it is given.
+func (f *proxiesFlags) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.duration > 0 {
+		return context.WithTimeout(ctx, f.duration)
+	}
+	return context.WithCancel(ctx)
+}
+
 // keep holds the fleet until it is interrupted, which is its ordinary end.
 func (f *proxiesFlags) keep(ctx context.Context, s streams) error {
-	if f.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.duration)
-		defer cancel()
-	}
+	ctx, cancel := f.limited(ctx)
+	defer cancel()
 	show := newProgress(s.stderr, f.quiet)
 	f.cfg.Progress = show.update
 	res, err := harness.KeepConnected(ctx, f.cfg)
@@ -139,4 +162,55 @@ func (f *proxiesFlags) dumpOne(ctx context.Context, s streams, section string) e
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(dump)
+}
+
+// watchOne tells what one proxy sees, until it is interrupted, which is its ordinary end.
+func (f *proxiesFlags) watchOne(ctx context.Context, s streams, section string) error {
+	ctx, cancel := f.limited(ctx)
+	defer cancel()
+	ask := make(chan struct{}, 1)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1)
+	defer signal.Stop(asked)
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for {
+			select {
+			case <-asked:
+				select {
+				case ask <- struct{}{}:
+				default: // it is being done
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	defer asking.Wait()
+	defer cancel()
+	text := f.format.name == "text"
+	e := json.NewEncoder(s.stdout) // a line each
+	e.SetEscapeHTML(false)
+	var failed error
+	err := harness.WatchProxy(ctx, f.cfg, ask, func(seen *proxyconfig.Seen) {
+		if text {
+			failed = errors.Join(failed, seen.Text(s.stdout))
+		} else {
+			failed = errors.Join(failed, e.Encode(seen))
+		}
+	}, func(d fakeproxy.Dump) {
+		if ctx.Err() != nil && !f.dump {
+			return
+		}
+		d, _ = proxyconfig.Select(d, section) // checked before
+		if text {
+			failed = errors.Join(failed, proxyconfig.Text(s.stdout, d))
+		} else {
+			failed = errors.Join(failed, e.Encode(map[string]any{"dump": d}))
+		}
+	})
+	if err != nil {
+		return runError(err)
+	}
+	return failed
 }
