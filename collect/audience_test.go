@@ -116,6 +116,25 @@ func TestWhatCameAndWentBetweenTwoPushesIsNotUndelivered(t *testing.T) {
 	pairs(t, r.finish().Propagation, result.Propagation{Expected: 4, Deliveries: 3, Undelivered: 1, Unobserved: 2})
 }
 
+// TestWhatStoodLongAndWasNeverToldIsUndelivered has two clusters come and go: one at once,
+// one after a time in which others were told three times over.
+func TestWhatStoodLongAndWasNeverToldIsUndelivered(t *testing.T) {
+	t.Parallel()
+	r := newAudienceRig(t, 1)
+	present, absent := cds("brief", event.Present), cds("brief", event.Absent)
+	r.change("service-add", event.Expected{ResourceState: present, Audience: everyone})
+	r.pass(50 * time.Millisecond)
+	r.change("service-remove", event.Expected{ResourceState: absent, Audience: everyone})
+	present, absent = cds("long", event.Present), cds("long", event.Absent)
+	r.change("service-add", event.Expected{ResourceState: present, Audience: everyone})
+	r.change("service-add", event.Expected{ResourceState: cds("told", event.Present), Audience: everyone})
+	r.pass(100 * time.Millisecond)
+	r.see(0, cds("told", event.Present))
+	r.pass(200 * time.Millisecond)
+	r.change("service-remove", event.Expected{ResourceState: absent, Audience: everyone})
+	pairs(t, r.finish().Propagation, result.Propagation{Expected: 5, Deliveries: 4, Undelivered: 1, Unobserved: 3})
+}
+
 func TestWhatIsFollowedOutlastsAReconnect(t *testing.T) {
 	t.Parallel()
 	r := newAudienceRig(t, 1)

@@ -18,7 +18,9 @@
 // Where a state recurs, as when an endpoint becomes unready and ready again,
 // the newest match counts. A state that recurs before the control plane has
 // looked may cause no response at all; the pair is then delivered, since the
-// proxy shows the state, but without a latency: it is counted as unobserved.
+// proxy shows the state, but without a latency: it is counted as unobserved. That holds
+// for changes undone while the control plane could still have waited for more: within twice
+// the time of the slowest delivery. One that stood longer, and was never told, is undelivered.
 //
 // A write that fails at the client may have reached the server. A failed
 // mutation's pairs are withdrawn from the pairs expected, unless a proxy has

@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/xdsbench/xdsbench/event"
 	"github.com/xdsbench/xdsbench/event/xds"
@@ -57,8 +58,9 @@ func (c *Collector) close(missing ending) {
 	c.totals.open = make(map[uint64]*mutation)
 	c.totals.Unlock()
 	now := c.cfg.Clock.Now()
+	patience := max(mergedWithin*c.slowest(), leastPatience)
 	for _, s := range c.shards {
-		for _, m := range c.closeShard(s, now, missing) {
+		for _, m := range c.closeShard(s, now, missing, patience) {
 			c.finalise(m)
 		}
 	}
@@ -71,7 +73,29 @@ func (c *Collector) close(missing ending) {
 	}
 }
 
-func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*mutation {
+// mergedWithin is how many times the slowest delivery's latency a state may have stood that
+// a proxy was never told of, and yet have been merged away with the one that undid it:
+// control planes wait for more before they push. Where nothing was delivered, it may have
+// stood for leastPatience.
+const (
+	mergedWithin  = 2
+	leastPatience = 100 * time.Millisecond
+)
+
+// slowest returns the longest latency of all deliveries.
+func (c *Collector) slowest() time.Duration {
+	var longest int64
+	for _, s := range c.shards {
+		s.mu.Lock()
+		for p := s.first; p < s.end; p++ {
+			longest = max(longest, s.proxy(p).longest)
+		}
+		s.mu.Unlock()
+	}
+	return time.Duration(longest)
+}
+
+func (c *Collector) closeShard(s *shard, now event.Time, missing ending, patience time.Duration) []*mutation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -80,7 +104,7 @@ func (c *Collector) closeShard(s *shard, now event.Time, missing ending) []*muta
 	for _, m := range s.open {
 		for p := range m.live.Load().pendingIn(s) {
 			end := missing
-			if m.shown(p) {
+			if m.shown(p) && m.stoodAtMost(p, patience) {
 				end = unobserved
 			}
 			done = appendDone(done, s.endLocked(m, p, end, now, false))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -118,6 +119,21 @@ func (m *mutation) shown(p int) bool {
 		}
 	}
 	return m.owed(p)
+}
+
+// stoodAtMost reports whether the states of the mutation that proxy p owes are the newest,
+// or were undone before a time had passed.
+func (m *mutation) stoodAtMost(p int, d time.Duration) bool {
+	for _, t := range m.targets {
+		history := *t.resource.history.Load()
+		if !owes(t.resource, p) || history[t.index].state == history[len(history)-1].state {
+			continue
+		}
+		if history[t.index+1].issued.Sub(m.issued) > d {
+			return false
+		}
+	}
+	return true
 }
 
 // owed reports whether proxy p owes any cluster of the mutation.

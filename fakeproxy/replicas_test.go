@@ -36,9 +36,10 @@ func TestConnectionsMoveToTheReplicaThatIsLeftAndStayThere(t *testing.T) {
 	serveAll(t, a, 3)
 	serveAll(t, b, 3)
 	eventually(t, "spread", func() bool { return slices.Equal(connections(f), []int64{3, 3}) })
-	if c := f.ByAddress(); c[0].Responses[xds.CDS] != 3 || c[1].Responses[xds.CDS] != 3 {
-		t.Errorf("responses by address: %+v", c)
-	}
+	eventually(t, "a response for each", func() bool {
+		c := f.ByAddress()
+		return c[0].Responses[xds.CDS] == 3 && c[1].Responses[xds.CDS] == 3
+	})
 
 	b.Stop()
 	serveAll(t, a, 3)

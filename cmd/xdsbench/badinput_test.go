@@ -37,7 +37,6 @@ func TestBadInputIsRefusedWithOneClearLinePerProblem(t *testing.T) {
 		"unwritable folder":    {[]string{"run", "smoke", "-o", "/proc/nowhere/out"}, exitUsage, []string{"/proc/nowhere", "-o"}},
 		"missing kubeconfig":   {[]string{"run", "smoke", "--kubeconfig", "no/kubeconfig", "-o", out(t)}, exitFailed, []string{"no/kubeconfig"}},
 		"no istiod":            {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", "no/pilot-discovery", "-o", out(t)}, exitFailed, []string{"no/pilot-discovery"}},
-		"no istiod path":       {[]string{"run", "smoke", "--target", "istiod"}, exitUsage, []string{"target.binary"}},
 		"crashing istiod":      {[]string{"run", "smoke", "--target", "istiod", "--istiod-binary", crashing, "-o", out(t)}, exitFailed, []string{"FATAL: no such registry", "exit status 3"}},
 		"refusing address":     {[]string{"run", "smoke", "--target", "external", "--xds-address", closed, "--kubeconfig", kubeconfig, "-o", out(t)}, exitFailed, []string{closed, "refused"}},
 		"external alone":       {[]string{"run", "smoke", "--target", "external", "--xds-address", closed}, exitUsage, []string{"--kubeconfig", "fakekube"}},

@@ -25,14 +25,18 @@ phases: {idle: 0s, warmup: 1s, steady: 12s, drain: 20s}
 churn:
 `)
 	for _, kind := range kinds {
-		more := ""
+		more, delay := "", "500ms"
 		switch kind {
+		case "headless-pod":
+			if hold == "0s" { // long enough for nobody to think that it was merged away
+				delay = "10s"
+			}
 		case "scale-to":
 			more = ", size: 8"
 		case "node-drain", "node-loss", "zone-loss": // others want services that nothing has touched
 			more = ", start: 8s"
 		}
-		fmt.Fprintf(&b, "- {kind: %s, count: 2, hold: %s, delay: 500ms%s}\n", kind, hold, more)
+		fmt.Fprintf(&b, "- {kind: %s, count: 2, hold: %s, delay: %s%s}\n", kind, hold, delay, more)
 	}
 	return profile(t, b.String())
 }
