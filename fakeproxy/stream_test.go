@@ -1,7 +1,7 @@
 package fakeproxy_test
 
 import (
-	"os"
+	"flag"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +18,10 @@ import (
 )
 
 // transport is what the fleets under test use. All tests run with each, or with that of
-// the environment variable TRANSPORT alone.
+// the flag -transport alone.
 var transport string
+
+var only = flag.String("transport", "", "the transport to run the tests with; empty is both")
 
 var transports = []string{fakeproxy.TransportLean, fakeproxy.TransportGRPC}
 
@@ -29,8 +31,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(bothTransports{m}) }
 type bothTransports struct{ tests *testing.M }
 
 func (b bothTransports) Run() (code int) {
+	flag.Parse()
 	for _, transport = range transports {
-		if only := os.Getenv("TRANSPORT"); only != "" && only != transport {
+		if *only != "" && *only != transport {
 			continue
 		}
 		code = max(code, b.tests.Run())

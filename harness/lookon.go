@@ -57,8 +57,20 @@ type onlooker struct {
 	connected bool
 }
 
-var eventNames = map[event.ProxyEventKind]string{
-	event.Connected: "connected", event.Ready: "ready", event.Disconnected: "disconnected", event.Refused: "refused",
+// nameOf is how an event is told; empty if it is not.
+func nameOf(k event.ProxyEventKind) string {
+	switch k {
+	case event.Connected:
+		return "connected"
+	case event.Ready:
+		return "ready"
+	case event.Disconnected:
+		return "disconnected"
+	case event.Refused:
+		return "refused"
+	case event.Retired, event.Subscribed, event.Unsubscribed:
+	}
+	return ""
 }
 
 func (o *onlooker) Response(r *event.Response) {
@@ -81,7 +93,7 @@ func (o *onlooker) Response(r *event.Response) {
 }
 
 func (o *onlooker) Proxy(e *event.ProxyEvent) {
-	name := eventNames[e.Kind]
+	name := nameOf(e.Kind)
 	if name == "" {
 		return
 	}

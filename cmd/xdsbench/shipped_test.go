@@ -34,8 +34,10 @@ func TestEveryShippedProfileRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := out(t)
-			args := append([]string{"run", name, "--quiet", "-o", dir, "--duration", "10s",
-				"--set", fmt.Sprintf("scale=%g", float64(proxies)/float64(p.Proxies.Count))}, more[name]...)
+			args := append([]string{
+				"run", name, "--quiet", "-o", dir, "--duration", "10s",
+				"--set", fmt.Sprintf("scale=%g", float64(proxies)/float64(p.Proxies.Count)),
+			}, more[name]...)
 			code, stdout, stderr := command(t.Context(), args...)
 			if code != exitDone {
 				t.Fatalf("exit %d\n%s%s", code, stdout, stderr)

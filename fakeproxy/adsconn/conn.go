@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xdsbench/xdsbench/event"
+	"github.com/xdsbench/xdsbench/fakeproxy/adsconn/h2"
 	"github.com/xdsbench/xdsbench/internal/address"
 )
 
@@ -52,7 +53,8 @@ type Config struct {
 // Transport makes connections, and has what they share.
 type Transport struct {
 	cfg     Config
-	senders *senders // of grpc-go's streams
+	senders *senders    // of grpc-go's streams
+	buffers *h2.Buffers // of the others
 
 	connectTimeout, openTimeout time.Duration
 }
@@ -62,7 +64,7 @@ func NewTransport(cfg Config) *Transport {
 	if cfg.MaxReceiveBytes == 0 {
 		cfg.MaxReceiveBytes = math.MaxInt
 	}
-	return &Transport{cfg: cfg, senders: newSenders(), connectTimeout: connectTimeout, openTimeout: openTimeout}
+	return &Transport{cfg: cfg, senders: newSenders(), buffers: h2.NewBuffers(), connectTimeout: connectTimeout, openTimeout: openTimeout}
 }
 
 // Close ends the goroutines that the connections share, and waits for them. All

@@ -42,7 +42,7 @@ func (s *grpcSocket) Write(b []byte) (int, error) { return s.frames.Write(b) }
 type counting struct{ s *socket }
 
 func (w counting) Write(b []byte) (int, error) {
-	n, err := w.s.Conn.Write(b)
+	n, err := w.s.Write(b)
 	w.s.meter.out.Add(int64(n))
 	return n, err
 }

@@ -44,7 +44,7 @@ func (l *leanClient) connected(ctx context.Context) (*h2.Conn, error) {
 		_ = countWaiting(s.raw) // without it each read is followed by one that finds nothing
 	}
 	c := h2.New(s, h2.Config{
-		StreamWindow: streamWindow, ConnectionWindow: connectionWindow, MaxReceiveBytes: t.cfg.MaxReceiveBytes,
+		Buffers: t.buffers, StreamWindow: streamWindow, ConnectionWindow: connectionWindow, MaxReceiveBytes: t.cfg.MaxReceiveBytes,
 		SettingsTimeout: t.connectTimeout,
 	}, t.cfg.Shared)
 	l.h2.Store(c)

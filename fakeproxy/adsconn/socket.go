@@ -243,7 +243,7 @@ func (s *socket) tryWrite(fd uintptr) bool {
 
 // WriteAll waits until all is written.
 func (s *socket) WriteAll(b []byte) error {
-	n, err := s.Conn.Write(b)
+	n, err := s.Write(b)
 	s.meter.out.Add(int64(n))
 	return err
 }

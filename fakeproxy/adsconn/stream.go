@@ -39,7 +39,7 @@ func (c *Conn) Open(ctx context.Context, v xds.Variant) (*Stream, error) {
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	timeout := time.AfterFunc(c.transport.openTimeout, func() { s.cancel(errOpenTimeout) })
 	defer timeout.Stop()
-	if s.carrier, err = u.open(s.ctx, method(v)); err != nil {
+	if s.carrier, err = u.open(s.ctx, method(v)); err != nil { //nolint:contextcheck // it is of ctx
 		err = s.reason(err)
 		s.cancel(nil)
 		return nil, errors.Join(err, c.release(u))

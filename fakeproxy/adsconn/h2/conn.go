@@ -40,6 +40,8 @@ type Stamp struct{ Received, Arrived event.Time }
 
 // Config is what the connections of a fleet have in common.
 type Config struct {
+	// Buffers are shared by all connections.
+	Buffers *Buffers
 	// StreamWindow and ConnectionWindow are how many bytes the peer may send before
 	// it is allowed more.
 	StreamWindow, ConnectionWindow uint32
@@ -206,7 +208,7 @@ func (c *Conn) endAll(err error) {
 		return
 	}
 	c.err = err
-	c.out.drop()
+	c.drop()
 	for _, s := range c.streams {
 		c.end(s, err)
 	}

@@ -51,6 +51,7 @@ func (c *Conn) checkShape(f frameHeader) error {
 		size = 8
 	case http2.FrameWindowUpdate:
 		size, onStream = 4, f.stream != 0
+	case http2.FrameSettings, http2.FrameGoAway, http2.FrameData, http2.FramePriorityUpdate: // of any size, and of no stream
 	}
 	switch {
 	case onStream != (f.stream != 0):
@@ -119,6 +120,7 @@ func (c *Conn) set(id http2.SettingID, v uint32) error {
 			}
 			c.out.queue(s)
 		}
+	default: // the others are of no concern to a client that indexes no headers
 	}
 	return nil
 }

@@ -2,7 +2,7 @@ package h2
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -16,8 +16,13 @@ func RequestHeaders(authority, method, userAgent string) []byte {
 	b := &block{tableSizeZero}
 	enc := hpack.NewEncoder(b)
 	for _, f := range []hpack.HeaderField{
-		{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: "http"}, {Name: ":path", Value: method}, {Name: ":authority", Value: authority},
-		{Name: "te", Value: "trailers"}, {Name: "content-type", Value: "application/grpc"}, {Name: "user-agent", Value: userAgent},
+		{Name: ":method", Value: "POST"},
+		{Name: ":scheme", Value: "http"},
+		{Name: ":path", Value: method},
+		{Name: ":authority", Value: authority},
+		{Name: "te", Value: "trailers"},
+		{Name: "content-type", Value: "application/grpc"},
+		{Name: "user-agent", Value: userAgent},
 	} {
 		f.Sensitive = false
 		_ = enc.WriteField(f) // it fails only if its writer does
@@ -156,8 +161,8 @@ func decode(b []byte) (fields, error) {
 // isInformational reports whether the headers are of an interim response.
 func (f *fields) isInformational() bool { return len(f.status) == 3 && f.status[0] == '1' }
 
-var grpcContentTypes = []string{"application/grpc", "application/grpc+proto"}
-
+// isGRPC reports whether the content type is gRPC's, whatever the messages are encoded in.
 func (f *fields) isGRPC() bool {
-	return slices.Contains(grpcContentTypes, f.contentType) || len(f.contentType) > len(grpcContentTypes[0]) && f.contentType[:len(grpcContentTypes[0])+1] == grpcContentTypes[0]+";"
+	rest, ok := strings.CutPrefix(f.contentType, "application/grpc")
+	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }

@@ -141,9 +141,9 @@ type peer struct {
 	hbuf bytes.Buffer
 }
 
-func newPeer(t testing.TB, w *wire) *peer {
-	t.Helper()
-	p := &peer{Framer: http2.NewFramer(w, w), t: t, wire: w}
+func newPeer(tb testing.TB, w *wire) *peer {
+	tb.Helper()
+	p := &peer{Framer: http2.NewFramer(w, w), t: tb, wire: w}
 	p.AllowIllegalWrites, p.AllowIllegalReads = true, true
 	p.hp = hpack.NewEncoder(&p.hbuf)
 	p.hp.SetMaxDynamicTableSize(0)
@@ -226,23 +226,23 @@ func grpcMessage(b []byte) []byte {
 }
 
 func config() h2.Config {
-	return h2.Config{StreamWindow: 1 << 20, ConnectionWindow: 2 << 20, MaxReceiveBytes: 1 << 24, SettingsTimeout: time.Minute}
+	return h2.Config{Buffers: h2.NewBuffers(), StreamWindow: 1 << 20, ConnectionWindow: 2 << 20, MaxReceiveBytes: 1 << 24, SettingsTimeout: time.Minute}
 }
 
 var headers = h2.RequestHeaders("host:1", "/service/Method", "agent")
 
 // opened is a client with one stream, whose peer has sent its settings and read the
 // client's.
-func opened(t testing.TB, cfg h2.Config, shared bool) (*h2.Conn, *h2.Stream, *peer) {
-	t.Helper()
+func opened(tb testing.TB, cfg h2.Config, shared bool) (*h2.Conn, *h2.Stream, *peer) {
+	tb.Helper()
 	w := newWire()
-	p := newPeer(t, w)
+	p := newPeer(tb, w)
 	p.must(p.WriteSettings())
 	c := h2.New(w, cfg, shared)
-	t.Cleanup(func() { _ = c.Close() })
-	s, err := c.Open(headers, t.Context().Done())
+	tb.Cleanup(func() { _ = c.Close() })
+	s, err := c.Open(headers, tb.Context().Done())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p.preface()
 	return c, s, p
@@ -269,13 +269,13 @@ func collect(s *h2.Stream) <-chan received {
 }
 
 // within waits for something that must not take long.
-func within[T any](t testing.TB, what string, c <-chan T) T {
-	t.Helper()
+func within[T any](tb testing.TB, what string, c <-chan T) T {
+	tb.Helper()
 	select {
 	case v := <-c:
 		return v
 	case <-time.After(30 * time.Second):
-		t.Fatalf("waited 30 s for %s", what)
+		tb.Fatalf("waited 30 s for %s", what)
 		panic("unreachable")
 	}
 }

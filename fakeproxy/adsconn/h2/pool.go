@@ -25,18 +25,19 @@ func (p *BufferPool) Put(b *[]byte) {
 	p.pool.Put(b)
 }
 
-// What is read and written shares buffers among all connections. Most of what is
-// written is an ACK, and small.
-var (
-	reads       = newBufferPool(readSize)
-	smallWrites = newBufferPool(1 << 10)
-	largeWrites = newBufferPool(writeSize)
-)
+// Buffers are what all connections share to read and write. Most of what is written is an
+// ACK, and small.
+type Buffers struct{ reads, smallWrites, largeWrites *BufferPool }
 
-// writesOf returns the pool for a write of that many bytes at most.
-func writesOf(size int) *BufferPool {
-	if size <= smallWrites.size {
-		return smallWrites
+// NewBuffers returns empty pools.
+func NewBuffers() *Buffers {
+	return &Buffers{reads: newBufferPool(readSize), smallWrites: newBufferPool(1 << 10), largeWrites: newBufferPool(writeSize)}
+}
+
+// writes returns the pool for a write of that many bytes at most.
+func (b *Buffers) writes(size int) *BufferPool {
+	if size <= b.smallWrites.size {
+		return b.smallWrites
 	}
-	return largeWrites
+	return b.largeWrites
 }

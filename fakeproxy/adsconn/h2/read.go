@@ -24,6 +24,7 @@ const (
 
 // reader is what the one goroutine that reads knows.
 type reader struct {
+	pool *BufferPool
 	buf  *[]byte   // the last read; nil if it is done with
 	rest []byte    // of buf, not yet looked at
 	held []*[]byte // reads before, of which pieces belong to a message
@@ -52,8 +53,9 @@ type reader struct {
 // wanted. got is called when a stream has something to tell: a message is whole, or it has
 // ended.
 func (c *Conn) read(got func(s *Stream) (more bool)) {
+	c.in.pool = c.cfg.Buffers.reads
 	defer c.in.free()
-	err := c.socket.ReadLoop(reads, func(buf *[]byte, n int) bool {
+	err := c.socket.ReadLoop(c.in.pool, func(buf *[]byte, n int) bool {
 		c.in.buf, c.in.rest = buf, (*buf)[:n]
 		for {
 			s, err := c.next()
@@ -79,7 +81,7 @@ func (c *Conn) read(got func(s *Stream) (more bool)) {
 func (c *Conn) next() (*Stream, error) {
 	r := &c.in
 	for {
-		if len(r.rest) == 0 && !(r.left == 0 && (r.at == atData || r.at == atSkipped)) {
+		if len(r.rest) == 0 && !r.atEnd() {
 			return nil, nil
 		}
 		var s *Stream
@@ -92,7 +94,7 @@ func (c *Conn) next() (*Stream, error) {
 		case atPadLength:
 			err = c.atPadLength()
 		case atData:
-			s, err = c.atData()
+			s = c.atData()
 		case atSkipped:
 			s = c.atSkipped()
 		}
@@ -101,6 +103,10 @@ func (c *Conn) next() (*Stream, error) {
 		}
 	}
 }
+
+// atEnd reports whether there is something to do that needs no further bytes: to end the
+// data of a frame, or the frame.
+func (r *reader) atEnd() bool { return r.left == 0 && (r.at == atData || r.at == atSkipped) }
 
 // settle is done when all that was read has been looked at: what has to be written is
 // written before the next read. It reports whether there is one to come.
@@ -133,7 +139,7 @@ func (r *reader) drop() {
 	case r.pinned:
 		r.held = append(r.held, r.buf)
 	default:
-		reads.Put(r.buf)
+		r.pool.Put(r.buf)
 	}
 	r.buf, r.rest, r.pinned = nil, nil, false
 }
@@ -141,7 +147,7 @@ func (r *reader) drop() {
 // release gives back what a message had held.
 func (r *reader) release() {
 	for i, b := range r.held {
-		reads.Put(b)
+		r.pool.Put(b)
 		r.held[i] = nil
 	}
 	const kept = 4
@@ -292,29 +298,29 @@ func (c *Conn) atPadLength() error {
 }
 
 // atData takes bytes of a DATA frame, up to the end of a message.
-func (c *Conn) atData() (*Stream, error) {
+func (c *Conn) atData() *Stream {
 	r := &c.in
 	if r.left == 0 {
 		r.at, r.left = atSkipped, r.padding
-		return nil, nil
+		return nil
 	}
 	b := r.rest[:min(r.left, len(r.rest))]
 	s := r.stream
 	if s == nil {
 		r.advance(len(b))
-		return nil, nil
+		return nil
 	}
 	n, whole, err := s.take(b)
 	r.advance(n)
 	if err != nil {
 		r.stream = nil
 		c.fail(s, http2.ErrCodeCancel, err)
-		return s, nil
+		return s
 	}
 	if !whole {
-		return nil, nil
+		return nil
 	}
-	return s, nil
+	return s
 }
 
 func (r *reader) advance(n int) { r.rest, r.left = r.rest[n:], r.left-n }

@@ -57,7 +57,7 @@ func (s *Stream) headersCame(f fields, end bool) (http2.ErrCode, error) {
 		return 0, nil
 	case !f.hasGRPCStatus && !s.begun && f.status != "200":
 		return http2.ErrCodeCancel, status.Errorf(codeOfHTTP(f.status), "the control plane answered with HTTP status %q", f.status)
-	case !s.begun && !f.isGRPC() && !(end && f.hasGRPCStatus):
+	case !s.begun && !f.isGRPC() && (!end || !f.hasGRPCStatus):
 		return http2.ErrCodeCancel, status.Errorf(codes.Unknown, "the control plane answered with content type %q, which is not gRPC's", f.contentType)
 	case end:
 		return http2.ErrCodeNo, s.ending(f)

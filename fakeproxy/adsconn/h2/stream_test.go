@@ -22,7 +22,7 @@ import (
 func TestStreamsBeginAsEnvoysDo(t *testing.T) {
 	t.Parallel()
 	w := newWire()
-	c := h2.New(w, h2.Config{StreamWindow: 16 << 20, ConnectionWindow: 24 << 20}, false)
+	c := h2.New(w, h2.Config{Buffers: h2.NewBuffers(), StreamWindow: 16 << 20, ConnectionWindow: 24 << 20}, false)
 	defer func() { _ = c.Close() }()
 	if _, err := c.Open(headers, nil); err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestClosingIsBoundedWhereThePeerReadsNothing(t *testing.T) {
 	s.Send(buffer(zeros(1000)), nil)
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close() }()
-	within(t, "the connection to close", closed)
+	_ = within(t, "the connection to close", closed)
 }
 
 // TestRequestsBuffersAreGivenBack counts the buffers that are freed: at once where they

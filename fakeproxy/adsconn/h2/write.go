@@ -50,17 +50,18 @@ func (w *writer) queue(s *Stream) {
 }
 
 // drop forgets what was to be written.
-func (w *writer) drop() {
+func (c *Conn) drop() {
+	w := &c.out
 	w.control, w.ready = nil, nil
 	if !w.busy && w.chunk != nil {
-		w.done()
+		c.written()
 	}
 }
 
-// done gives the chunk back.
-func (w *writer) done() {
-	writesOf(cap(*w.chunk)).Put(w.chunk)
-	w.chunk, w.rest = nil, nil
+// written gives the chunk back.
+func (c *Conn) written() {
+	c.cfg.Buffers.writes(cap(*c.out.chunk)).Put(c.out.chunk)
+	c.out.chunk, c.out.rest = nil, nil
 }
 
 // pump writes what may be sent, as far as the socket takes it. A goroutine writes the
@@ -69,7 +70,7 @@ func (c *Conn) pump() {
 	for c.err == nil && !c.out.busy && c.frames() {
 		n, err := c.socket.TryWrite(c.out.rest)
 		if err != nil {
-			c.out.done()
+			c.written()
 			c.unwritable(err)
 			return
 		}
@@ -78,7 +79,7 @@ func (c *Conn) pump() {
 			c.work.Go(c.write)
 			return
 		}
-		c.out.done()
+		c.written()
 	}
 }
 
@@ -100,7 +101,7 @@ func (c *Conn) write() {
 		c.mu.Unlock()
 		err := c.socket.WriteAll(b)
 		c.mu.Lock()
-		c.out.done()
+		c.written()
 		if err != nil {
 			c.unwritable(err)
 			return
@@ -119,11 +120,10 @@ func (c *Conn) frames() bool {
 	if size == 0 {
 		return false
 	}
-	w.chunk = writesOf(size).Get()
-	b := append((*w.chunk)[:0], w.control...)
-	if w.control = w.control[:0]; cap(w.control) > keptControl {
-		w.control = nil
-	}
+	w.chunk = c.cfg.Buffers.writes(size).Get()
+	b := (*w.chunk)[:0]
+	b = append(b, w.control...)
+	w.control = nil // an idle connection keeps no room for it
 	for len(w.ready) > 0 && w.window > 0 {
 		s := w.ready[0]
 		n := min(s.pending, int(s.sendWindow), int(w.window), c.peer.frameSize, cap(b)-len(b)-frameHeaderSize)
@@ -145,14 +145,11 @@ func (c *Conn) frames() bool {
 	}
 	w.rest = b
 	if len(b) == 0 {
-		w.done()
+		c.written()
 		return false
 	}
 	return true
 }
-
-// keptControl is how much room for control frames a connection keeps: for none.
-const keptControl = 0
 
 // appendData appends the next n bytes of what is to be sent. Needs conn.mu.
 func (s *Stream) appendData(b []byte, n int) []byte {
