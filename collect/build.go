@@ -189,6 +189,14 @@ func (b *builder) volume(in phase) *result.Volume {
 	v := &result.Volume{ByType: make(map[string]result.Traffic), ByVariant: make(map[string]result.VariantTraffic)}
 	for _, s := range b.c.shards {
 		v.DuplicateResources += s.duplicates[in]
+		for typ, n := range s.resent[in] {
+			if n > 0 {
+				if v.Resent == nil {
+					v.Resent = make(map[string]int64)
+				}
+				v.Resent[xds.Type(typ).String()] += n
+			}
+		}
 		for k := range s.kinds {
 			for variant := range s.kinds[k].traffic[in] {
 				for typ, t := range s.kinds[k].traffic[in][variant] {

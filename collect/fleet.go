@@ -57,6 +57,9 @@ func (s *shard) countLocked(r *event.Response, in phase) {
 	t.Removed += int64(r.Removed)
 	t.Bytes += int64(r.Bytes)
 	s.duplicates[in] += int64(r.Duplicates)
+	if r.Resources > 0 && r.Removed == 0 && r.ChangedBytes == 0 && !r.Nacked && r.Duplicates+r.OutOfOrder >= r.Resources {
+		s.resent[in][typ]++
+	}
 	s.responses++
 	s.outOfOrder += int64(r.OutOfOrder)
 	px.arrived = r.Socket

@@ -51,6 +51,7 @@ type shard struct {
 
 	responses  int64
 	duplicates [numPhases]int64
+	resent     [numPhases][xds.NumTypes]int64
 	// caused is what has been sent because of one mutation, not yet handed over to it.
 	cause  *mutation
 	caused effects

@@ -66,6 +66,12 @@ func (p *proxy) apply(m *resource.Response, r *event.Response) []*event.ProxyEve
 		p.nack(m, r, injectedReason)
 		return events
 	}
+	if p.refusesUnwatched(t, len(m.Resources)) {
+		r.OutOfOrder = r.Resources
+		p.fleet.count.unknown.Add(1)
+		p.send(p.dialect.answer(p, t, ""))
+		return events
+	}
 	lastWins := p.fleet.cfg.Spec.SotWDuplicates == DuplicatesLast && p.id.Variant == xds.SotW
 	step, next := p.fleet.table.Apply(p.states[t], m, t, p.id.Variant, lastWins)
 	p.states[t] = next
@@ -85,6 +91,15 @@ func (p *proxy) apply(m *resource.Response, r *event.Response) []*event.ProxyEve
 		events = append(events, p.markReady(r.Received))
 	}
 	return events
+}
+
+// refusesUnwatched reports whether a response is one of a type that the proxy has ceased to
+// ask for, and is answered at the old version, without a reason. Envoy:
+// GrpcMuxImpl::onDiscoveryResponse, where no watch is left
+// (https://github.com/envoyproxy/envoy, source/extensions/config_subscription/grpc). Needs mu.
+func (p *proxy) refusesUnwatched(t xds.Type, resources int) bool {
+	return p.fleet.cfg.Spec.Unwatched == UnwatchedOld && p.id.Variant == xds.SotW && !t.IsRoot() &&
+		resources > 0 && p.states[t].Names.Len() == 0
 }
 
 // ack accepts a response: its version is held from now on.

@@ -27,6 +27,12 @@ const (
 	DuplicatesLast = "last"
 )
 
+// The values of Spec.Unwatched.
+const (
+	UnwatchedAccept = "accept"
+	UnwatchedOld    = "old-version"
+)
+
 // The values of Spec.Transport.
 const (
 	TransportGRPC = "grpc"
@@ -75,6 +81,10 @@ type Spec struct {
 	// SotWDuplicates says what a SotW proxy does with a response that repeats a
 	// name: "nack", or take the "last".
 	SotWDuplicates string `json:"sotwDuplicates" role:"load"`
+	// Unwatched says what a SotW proxy does with resources of a type that it has ceased to
+	// ask for: "accept" them, and hold none; or, as Envoy does, answer at the
+	// "old-version", which control planes may take for a request to send them again.
+	Unwatched string `json:"unwatched" role:"load"`
 }
 
 // ReconnectSpec is an exponential back-off with full jitter.
@@ -102,6 +112,7 @@ func DefaultSpec() Spec {
 		Storms:         misbehave.Storms{Share: 1},
 		HalfOpen:       misbehave.HalfOpen{From: misbehave.FromStream},
 		SotWDuplicates: DuplicatesNack,
+		Unwatched:      UnwatchedAccept,
 	}
 }
 
@@ -140,6 +151,9 @@ func (s Spec) Validate() error {
 	}
 	if s.SotWDuplicates != DuplicatesNack && s.SotWDuplicates != DuplicatesLast {
 		bad("sotwDuplicates", fmt.Sprintf("%q", s.SotWDuplicates), "must be nack or last")
+	}
+	if s.Unwatched != UnwatchedAccept && s.Unwatched != UnwatchedOld {
+		bad("unwatched", fmt.Sprintf("%q", s.Unwatched), "must be accept or old-version")
 	}
 	if d := s.InitialFetchTimeout.Duration; d < 0 {
 		bad("initialFetchTimeout", d, "must be 0s (for ever) or more")

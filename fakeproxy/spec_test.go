@@ -30,7 +30,7 @@ func TestValidateListsEveryProblemByPath(t *testing.T) {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	for _, path := range []string{
-		"proxies.count: 0:", "proxies.variant:", "proxies.transport:", "proxies.connectRate: 0/s:", "proxies.streamsPerConnection: 0:",
+		"proxies.count: 0:", "proxies.variant:", "proxies.transport:", "proxies.unwatched:", "proxies.connectRate: 0/s:", "proxies.streamsPerConnection: 0:",
 		"proxies.sourceAddresses[0]:", "proxies.maxReceiveBytes: -1:", "proxies.sotwDuplicates:",
 		"proxies.reconnect.max:", "proxies.nack.rate: 2:", "proxies.nack.types[0]:",
 	} {
@@ -42,7 +42,7 @@ func TestValidateListsEveryProblemByPath(t *testing.T) {
 			t.Errorf("no line begins with %q in:\n%v", path, err)
 		}
 	}
-	if len(lines) != 11 {
+	if len(lines) != 12 {
 		t.Errorf("%d lines:\n%v", len(lines), err)
 	}
 }

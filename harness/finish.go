@@ -43,6 +43,7 @@ func (r *run) finish(ctx context.Context, interrupted bool, failure error) (*res
 	addMisbehaviour(res, counts)
 	r.addSilences(res)
 	r.warnOfFailedWrites()
+	r.warnOfLoops(res)
 	res.ControlPlane = r.controlPlane()
 	res.ControlPlane.Replicas = r.describeReplicas(ctx, lines, res.Convergence != nil)
 	res.ControlPlane.AddImbalance()

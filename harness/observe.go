@@ -176,3 +176,20 @@ func describeTarget(info target.Info, realCluster bool) string {
 	}
 	return fmt.Sprintf("%s on %s", info.Kind, api)
 }
+
+// loopRate is how many responses a second with nothing new, of one type at one proxy, are
+// taken for a control plane and proxies that answer each other without end.
+const loopRate = 5
+
+// warnOfLoops warns of types that are sent again and again.
+func (r *run) warnOfLoops(res *result.Result) {
+	steady := r.cfg.Profile.Phases.Steady.Seconds()
+	if res.Volume == nil || res.Proxies == nil || res.Proxies.Ready == 0 || steady == 0 {
+		return
+	}
+	for typ, n := range res.Volume.Resent {
+		if each := float64(n) / steady / float64(res.Proxies.Ready); each > loopRate {
+			r.warn("%s: the control plane sent what proxies held already %d times, %.0f times a second to each proxy: an answer of one side may cause the next of the other, without end", typ, n, each)
+		}
+	}
+}

@@ -212,6 +212,9 @@ type Volume struct {
 	ByVariant          map[string]VariantTraffic `json:"byVariant"`
 	WireBytes          *WireBytes                `json:"wireBytes,omitempty"`
 	DuplicateResources int64                     `json:"duplicateResources"`
+	// Resent counts, by type, the responses that brought nothing: each of their resources
+	// was byte-equal to what the proxy held, or not asked for.
+	Resent map[string]int64 `json:"resent,omitempty"`
 }
 
 // Traffic counts responses and what they carried. Bytes are those of gRPC
