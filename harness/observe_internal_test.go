@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestAnEndlessLoopIsNamed(t *testing.T) {
 	t.Parallel()
 	p := profiles.Default()
 	p.Phases.Steady.Duration = 10 * time.Second
-	r := &run{cfg: Config{Profile: &p}}
+	r := &run{cfg: Config{Profile: &p}, log: slog.New(slog.DiscardHandler)}
 	r.warnOfLoops(&result.Result{
 		Proxies: &result.Proxies{Ready: 2}, Volume: &result.Volume{Resent: map[string]int64{"eds": 200, "cds": 20}},
 	})
