@@ -26,10 +26,10 @@ type Profile struct {
 	Seed uint64 `json:"seed" role:"load"`
 	// Scale multiplies the size of the profile: proxies.count and connectRate, the
 	// services of the mesh or of each size class, and those that have a VirtualService or
-	// a DestinationRule. None of them falls below 1. The rates of change and the sizes of
+	// a DestinationRule. No number of them falls below 1. The rates of change and the sizes of
 	// services stay: they are what a profile asks about. A resolved profile has the sizes
 	// that this gave, and no scale.
-	Scale   float64        `json:"scale,omitempty" role:"load"`
+	Scale   *float64       `json:"scale,omitempty" role:"load"`
 	Mesh    mesh.Spec      `json:"mesh"`
 	Proxies fakeproxy.Spec `json:"proxies"`
 	Churn   []churn.Spec   `json:"churn,omitempty"`
@@ -101,8 +101,8 @@ func (p *Profile) Validate() error {
 }
 
 func (p *Profile) validateScale() error {
-	if p.Scale < 0 || math.IsNaN(p.Scale) || p.Scale > maxScale {
-		return fmt.Errorf("scale: %v: must be above 0, and at most %d", p.Scale, maxScale)
+	if s := p.Scale; s != nil && !(*s > 0 && *s <= maxScale) {
+		return fmt.Errorf("scale: %v: must be above 0, and at most %d", *s, maxScale)
 	}
 	return nil
 }
@@ -112,16 +112,17 @@ const maxScale = 1_000_000
 
 // resolveScale multiplies what Scale is for.
 func (p *Profile) resolveScale() {
-	if p.Scale == 0 || p.validateScale() != nil {
+	if p.Scale == nil || p.validateScale() != nil {
 		return
 	}
+	by := *p.Scale
 	scale := func(n *int) {
 		if *n > 0 {
-			*n = max(int(math.Round(min(float64(*n)*p.Scale, math.MaxInt32))), 1)
+			*n = max(int(math.Round(min(float64(*n)*by, math.MaxInt32))), 1)
 		}
 	}
 	scale(&p.Proxies.Count)
-	p.Proxies.ConnectRate = rate.Rate(float64(p.Proxies.ConnectRate) * p.Scale)
+	p.Proxies.ConnectRate = rate.Rate(float64(p.Proxies.ConnectRate) * by)
 	if len(p.Mesh.Classes) == 0 {
 		scale(&p.Mesh.Services)
 	}
@@ -130,7 +131,7 @@ func (p *Profile) resolveScale() {
 	for i := range p.Mesh.Classes {
 		scale(&p.Mesh.Classes[i].Services)
 	}
-	p.Scale = 0
+	p.Scale = nil
 }
 
 // validateOutage makes sure that an outage lies within the steady phase, so that
