@@ -256,6 +256,11 @@ func (c *Collector) readyLocked(s *shard, px *proxy, e *event.ProxyEvent) {
 	s.lastReady = max(s.lastReady, e.At)
 	if px.wasReady {
 		_ = s.again.RecordValue(int64(e.Since)) // over an hour: no figure to keep
+		kind := &s.kinds[px.kind]
+		if kind.again == nil {
+			kind.again = newPacked(timeUnit, maxTime)
+		}
+		_ = kind.again.RecordValue(int64(e.Since))
 		return
 	}
 	px.wasReady = true

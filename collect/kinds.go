@@ -13,6 +13,7 @@ type proxyKind struct {
 	traffic [numPhases][numVariants][xds.NumTypes]result.Traffic
 	// Of fleets of several kinds; the shard's own are those of one kind.
 	latencies *samples // coarse
+	again     *samples // times to ready of reconnects; nil before the first
 }
 
 // kindsOf numbers the kinds of proxies, and returns their names and each one's number.
@@ -49,10 +50,14 @@ func (b *builder) byKind() map[string]*effect.Proxies {
 		all[name] = k
 		var latencies []*samples
 		ready := newSamples(dense{coarseHistogram()})
+		var again []*samples
 		var config int64
 		for _, s := range b.c.shards {
 			latencies = append(latencies, s.ofKind(i))
 			addVolume(k.Volume, &s.kinds[i])
+			if s.kinds[i].again != nil {
+				again = append(again, s.kinds[i].again)
+			}
 			for p := range s.proxies {
 				px := &s.proxies[p]
 				if px.kind != i {
@@ -73,6 +78,9 @@ func (b *builder) byKind() map[string]*effect.Proxies {
 		}
 		if q := quantiles([]*samples{ready}, 0.5, 1); q != nil {
 			k.TimeToReadyP50, k.TimeToReadyMax = &q[0], &q[1]
+		}
+		if q := quantiles(again, 0.5, 1); q != nil {
+			k.ReadyAgainP50, k.ReadyAgainMax = &q[0], &q[1]
 		}
 		if q := quantiles(latencies, 0.5, 0.99, 1); q != nil {
 			k.P50, k.P99, k.Max = &q[0], &q[1], &q[2]

@@ -64,14 +64,14 @@ func proxyKinds(t *doc.Table, p *result.Proxies) {
 	if p == nil || len(p.ByKind) < 2 {
 		return
 	}
-	t.Left("proxies").Right("count", "ready", "ready p50", "config each", "responses", "bytes", "deliveries", "undelivered", "p50", "p99", "max")
+	t.Left("proxies").Right("count", "ready", "ready p50", "again p50", "again max", "config each", "responses", "bytes", "deliveries", "undelivered", "p50", "p99", "max")
 	for _, kind := range slices.Sorted(maps.Keys(p.ByKind)) {
 		k := p.ByKind[kind]
 		var sum effect.Sent
 		for _, s := range k.Volume {
 			sum = sum.Plus(s)
 		}
-		t.Row(kind, units.Count(k.Count), units.Count(k.Ready), optional(k.TimeToReadyP50, "s"), units.Bytes(k.ConfigBytes),
+		t.Row(kind, units.Count(k.Count), units.Count(k.Ready), optional(k.TimeToReadyP50, "s"), optional(k.ReadyAgainP50, "s"), optional(k.ReadyAgainMax, "s"), units.Bytes(k.ConfigBytes),
 			units.Count(sum.Responses), units.Bytes(sum.Bytes), units.Count(k.Deliveries), units.Count(k.Undelivered),
 			optional(k.P50, "s"), optional(k.P99, "s"), optional(k.Max, "s"))
 	}

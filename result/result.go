@@ -108,7 +108,8 @@ type Sync struct {
 	ClustersLacking    int64 `json:"clustersLacking,omitempty"`
 	// Joined is TimeToReady of the proxies that joined later.
 	Joined *Distribution `json:"joined,omitempty" unit:"s"`
-	// ReadyAgain is the same for every later ready, after a reconnect in any phase.
+	// ReadyAgain is of every later ready, after a reconnect in any phase: from the attempt
+	// that succeeded.
 	ReadyAgain *Distribution `json:"readyAgain,omitempty" unit:"s"`
 	// ConfigBytesPerProxy is the size of what each proxy held when first ready.
 	ConfigBytesPerProxy *Distribution    `json:"configBytesPerProxy,omitempty" unit:"bytes"`

@@ -108,6 +108,9 @@ type Proxies struct {
 	// TimeToReadyP50 and TimeToReadyMax are from when the first attempt was due.
 	TimeToReadyP50 *float64 `json:"timeToReadyP50,omitempty" unit:"s"`
 	TimeToReadyMax *float64 `json:"timeToReadyMax,omitempty" unit:"s"`
+	// ReadyAgainP50 and ReadyAgainMax are of the reconnects, from the attempt that succeeded.
+	ReadyAgainP50 *float64 `json:"readyAgainP50,omitempty" unit:"s"`
+	ReadyAgainMax *float64 `json:"readyAgainMax,omitempty" unit:"s"`
 	// ConfigBytes is the mean of what they held when first ready.
 	ConfigBytes float64 `json:"configBytes" unit:"bytes"`
 	// Volume is what they received under steady load and in the drain, by type.
