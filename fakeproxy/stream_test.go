@@ -19,7 +19,7 @@ import (
 
 // transport is what the fleets under test use. All tests run with each, or with that of
 // the flag -transport alone.
-var transport string
+var transport = fakeproxy.TransportGRPC
 
 var only = flag.String("transport", "", "the transport to run the tests with; empty is both")
 
@@ -27,11 +27,20 @@ var transports = []string{fakeproxy.TransportLean, fakeproxy.TransportGRPC}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(bothTransports{m}) }
 
+// given reports whether a flag has another value than its default.
+func given(name string) bool {
+	f := flag.Lookup(name)
+	return f.Value.String() != f.DefValue
+}
+
 // bothTransports runs the tests once with each transport.
 type bothTransports struct{ tests *testing.M }
 
 func (b bothTransports) Run() (code int) {
 	flag.Parse()
+	if given("test.bench") || given("test.fuzz") || given("test.fuzzworker") { // they choose their own
+		return b.tests.Run()
+	}
 	for _, transport = range transports {
 		if *only != "" && *only != transport {
 			continue
