@@ -14,7 +14,7 @@ import (
 // handle works through one response: it moves the proxy's state, answers, and
 // tells the sink. An error means that the stream is of no use any more.
 func (p *proxy) handle(ctx context.Context, m *adsconn.Message) error {
-	if p.delays != nil { // it would keep a shared buffer while it waits
+	if p.delays != nil && len(m.Pieces) > 1 { // it would keep a shared buffer while it waits
 		return p.handleBytes(ctx, m, bytes.Join(m.Pieces, nil))
 	}
 	b, buffer, taken := p.fleet.scratch.whole(m)

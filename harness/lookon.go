@@ -25,20 +25,21 @@ func WatchProxy(ctx context.Context, cfg FleetConfig, ask <-chan struct{}, see f
 	defer s.stop()
 	w.fleet, w.clock = s.fleet, s.clock
 	w.mu.Unlock()
-	tell := func() {
+	tell := func() (connected bool) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if d := s.fleet.Dump(0); w.connected {
-			dump(d)
+		w.ended = ctx.Err() != nil // the dump is the last
+		if w.connected {
+			dump(s.fleet.Dump(0))
 		}
+		return w.connected
 	}
 	for {
 		select {
 		case <-ask:
 			tell()
 		case <-ctx.Done():
-			tell()
-			if !w.connected {
+			if !tell() {
 				return s.neverConnected()
 			}
 			return nil
@@ -55,6 +56,7 @@ type onlooker struct {
 	clock     event.Clock
 	held      fakeproxy.Dump
 	connected bool
+	ended     bool // nothing more is told
 }
 
 // nameOf is how an event is told; empty if it is not.
@@ -76,6 +78,9 @@ func nameOf(k event.ProxyEventKind) string {
 func (o *onlooker) Response(r *event.Response) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
 	now := o.fleet.Dump(0)
 	s := &proxyconfig.Seen{
 		At: o.clock.Wall(r.Received), Variant: now.Variant, Type: r.Type.String(),
@@ -99,6 +104,9 @@ func (o *onlooker) Proxy(e *event.ProxyEvent) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
 	o.connected = o.connected || e.Kind == event.Connected
 	s := &proxyconfig.Seen{At: o.clock.Wall(e.At), Variant: o.fleet.Dump(0).Variant, Event: name}
 	if e.Err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -187,7 +188,8 @@ func (r *run) warnOfLoops(res *result.Result) {
 	if res.Volume == nil || res.Proxies == nil || res.Proxies.Ready == 0 || steady == 0 {
 		return
 	}
-	for typ, n := range res.Volume.Resent {
+	for _, typ := range slices.Sorted(maps.Keys(res.Volume.Resent)) {
+		n := res.Volume.Resent[typ]
 		if each := float64(n) / steady / float64(res.Proxies.Ready); each > loopRate {
 			r.warn("%s: the control plane sent what proxies held already %d times, %.0f times a second to each proxy: an answer of one side may cause the next of the other, without end", typ, n, each)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/xdsbench/xdsbench/fakeproxy"
@@ -145,15 +144,11 @@ func differing(old, now []byte) ([]string, error) {
 	a, b := was.ProtoReflect(), is.ProtoReflect()
 	fields := a.Descriptor().Fields()
 	for i := range fields.Len() {
-		if f := fields.Get(i); a.Has(f) != b.Has(f) || a.Has(f) && !equalField(a, b, f) {
+		if f := fields.Get(i); a.Has(f) != b.Has(f) || a.Has(f) && !a.Get(f).Equal(b.Get(f)) {
 			names = append(names, string(f.Name()))
 		}
 	}
 	return names, nil
-}
-
-func equalField(a, b protoreflect.Message, f protoreflect.FieldDescriptor) bool {
-	return a.Get(f).Equal(b.Get(f))
 }
 
 func unpack(content []byte) (proto.Message, error) {

@@ -187,7 +187,7 @@ func (f *proxiesFlags) watchOne(ctx context.Context, s streams, section string) 
 		}
 	})
 	defer asking.Wait()
-	defer cancel()
+	defer cancel() // which it waits for
 	text := f.format.name == "text"
 	e := json.NewEncoder(s.stdout) // a line each
 	e.SetEscapeHTML(false)

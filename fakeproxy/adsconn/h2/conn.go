@@ -248,9 +248,14 @@ func (c *Conn) moved() {
 
 // breach ends the connection because the peer broke the protocol, and tells it so.
 func (c *Conn) breach(code http2.ErrCode, format string, args ...any) error {
-	err := status.Error(codes.Internal, fmt.Sprintf("the control plane broke HTTP/2 (%s): ", code)+fmt.Sprintf(format, args...))
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.breachLocked(code, format, args...)
+}
+
+// breachLocked is breach. Needs mu.
+func (c *Conn) breachLocked(code http2.ErrCode, format string, args ...any) error {
+	err := status.Error(codes.Internal, fmt.Sprintf("the control plane broke HTTP/2 (%s): ", code)+fmt.Sprintf(format, args...))
 	if c.err != nil {
 		return c.err
 	}

@@ -113,10 +113,7 @@ func (c *Conn) set(id http2.SettingID, v uint32) error {
 		c.peer.window = int64(v)
 		for _, s := range c.streams {
 			if s.sendWindow += change; s.sendWindow > maxWindow {
-				c.mu.Unlock()
-				err := c.breach(http2.ErrCodeFlowControl, "its settings and updates open a window of %d bytes for stream %d", s.sendWindow, s.id)
-				c.mu.Lock()
-				return err
+				return c.breachLocked(http2.ErrCodeFlowControl, "its settings and updates open a window of %d bytes for stream %d", s.sendWindow, s.id)
 			}
 			c.out.queue(s)
 		}

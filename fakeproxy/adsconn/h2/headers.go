@@ -1,6 +1,7 @@
 package h2
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -12,9 +13,9 @@ import (
 // all streams to an authority and a method. No entry goes into the peer's table of
 // headers, whose size it sets to 0 (RFC 7541, 6.3).
 func RequestHeaders(authority, method, userAgent string) []byte {
-	const tableSizeZero = 0x20
-	b := &block{tableSizeZero}
-	enc := hpack.NewEncoder(b)
+	var b bytes.Buffer
+	enc := hpack.NewEncoder(&b)
+	enc.SetMaxDynamicTableSize(0)
 	for _, f := range []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
 		{Name: ":scheme", Value: "http"},
@@ -24,15 +25,10 @@ func RequestHeaders(authority, method, userAgent string) []byte {
 		{Name: "content-type", Value: "application/grpc"},
 		{Name: "user-agent", Value: userAgent},
 	} {
-		f.Sensitive = false
 		_ = enc.WriteField(f) // it fails only if its writer does
 	}
-	return *b
+	return b.Bytes()
 }
-
-type block []byte
-
-func (b *block) Write(p []byte) (int, error) { *b = append(*b, p...); return len(p), nil }
 
 // headerBlock is a block of headers that comes in more than one frame.
 type headerBlock struct {

@@ -192,9 +192,12 @@ func TestWhatAPeerDoesOnAStreamEndsTheStream(t *testing.T) {
 				_, s, p := opened(t, config(), shared)
 				got := collect(s)
 				c.does(p)
-				err := within(t, "the end", got).err
-				if status.Code(err) != c.code || !strings.Contains(err.Error(), c.says) {
-					t.Errorf("ended by %v: want %v with %q", err, c.code, c.says)
+				r := within(t, "the end", got)
+				if status.Code(r.err) != c.code || !strings.Contains(r.err.Error(), c.says) {
+					t.Errorf("ended by %v: want %v with %q", r.err, c.code, c.says)
+				}
+				if len(r.messages) > 0 {
+					t.Errorf("messages %q: there was none", r.messages)
 				}
 			})
 		}

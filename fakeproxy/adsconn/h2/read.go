@@ -313,7 +313,7 @@ func (c *Conn) atData() *Stream {
 	n, whole, err := s.take(b)
 	r.advance(n)
 	if err != nil {
-		r.stream = nil
+		r.stream, s.have = nil, 0 // what was refused is no message
 		c.fail(s, http2.ErrCodeCancel, err)
 		return s
 	}
