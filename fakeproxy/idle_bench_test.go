@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/xdsbench/xdsbench/fakeproxy"
 )
 
 // serveServices tells a process of this test binary to serve that many services
@@ -22,12 +24,27 @@ const serveServices = "XDSBENCH_TEST_SERVE_SERVICES"
 // one, to that many streams as soon as all have answered the one before.
 const pushTo = "XDSBENCH_TEST_PUSH_TO"
 
-// TestServesInAProcessOfItsOwn is the server of BenchmarkFleetIdle.
-func TestServesInAProcessOfItsOwn(t *testing.T) {
+// TestServerOfTheBenchmarksMakesAFleetReady starts this test binary once more, as the
+// benchmarks do: there the same test is the server.
+func TestServerOfTheBenchmarksMakesAFleetReady(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv(serveServices)) //nolint:forbidigo // a process of its own
-	if err != nil {
-		t.Skip("no test of its own: the server process of BenchmarkFleetIdle, which sets " + serveServices)
+	if err == nil {
+		serveBenchmark(t, n)
+		return
 	}
+	const proxies, services = 3, 5
+	addr, _ := serverProcess(t, services)
+	cfg := fleetConfig(addr, proxies)
+	f := start(t, cfg)
+	eventually(t, "ready", func() bool { return f.Counts().Ready == proxies })
+	if got := len(endpoints(f, proxies-1)); got != services {
+		t.Errorf("the endpoints of %d services, want %d", got, services)
+	}
+}
+
+// serveBenchmark serves n services until the standard input ends.
+func serveBenchmark(t *testing.T, n int) {
+	t.Helper()
 	p := newPusher(t, initialConfig(t, n)...)
 	fmt.Println("serving on", p.addr) //nolint:forbidigo // a process of its own
 	ended := make(chan struct{})
@@ -74,7 +91,7 @@ func pushUntil(t *testing.T, p *pusher, streams int, ended <-chan struct{}) {
 // serverProcess starts a server in a process of its own, which ends with the test.
 func serverProcess(tb testing.TB, services int, env ...string) (addr string, process *os.Process) {
 	tb.Helper()
-	c := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestServesInAProcessOfItsOwn$") //nolint:forbidigo // a process of its own
+	c := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestServerOfTheBenchmarksMakesAFleetReady$", "-transport="+fakeproxy.TransportGRPC) //nolint:forbidigo // a process of its own
 	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)    //nolint:forbidigo // a process of its own
 	in, err := c.StdinPipe()
 	if err != nil {
