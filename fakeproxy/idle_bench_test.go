@@ -92,7 +92,7 @@ func pushUntil(t *testing.T, p *pusher, streams int, ended <-chan struct{}) {
 func serverProcess(tb testing.TB, services int, env ...string) (addr string, process *os.Process) {
 	tb.Helper()
 	c := exec.CommandContext(tb.Context(), os.Args[0], "-test.run=^TestServerOfTheBenchmarksMakesAFleetReady$", "-transport="+fakeproxy.TransportGRPC) //nolint:forbidigo // a process of its own
-	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)    //nolint:forbidigo // a process of its own
+	c.Env = append(append(os.Environ(), fmt.Sprintf("%s=%d", serveServices, services)), env...)                                                        //nolint:forbidigo // a process of its own
 	in, err := c.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
